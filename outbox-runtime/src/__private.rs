@@ -1,0 +1,22 @@
+//! What generated code may name. Not part of the public interface.
+#![allow(missing_docs)]
+
+pub use inventory;
+pub use schemars;
+pub use sea_orm::{ActiveModelTrait, ColumnTrait, DatabaseTransaction, DbErr, EntityTrait, PrimaryKeyTrait};
+use serde::de::DeserializeOwned;
+pub use serde;
+pub use uuid::Uuid;
+
+pub use crate::aggregate::generated::*;
+use crate::event::{DecodeError, Payload, RawEvent};
+
+/// Reads `raw` as exactly version `P::VERSION`.
+pub fn parse<P: Payload + DeserializeOwned>(raw: &RawEvent) -> Result<P, DecodeError> {
+    crate::event::parse(raw)
+}
+
+/// The schema of what is written: `skip_serializing_if` changes the wire, and only this contract shows it.
+pub fn schema_of<T: schemars::JsonSchema>() -> schemars::Schema {
+    schemars::generate::SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<T>()
+}

@@ -1,0 +1,50 @@
+//! The contract between a relay and a broker.
+
+use std::{future::Future, sync::Arc};
+
+use super::PublishError;
+use crate::event::Envelope;
+
+/// Sends one event to a broker and returns only after the broker's acknowledgement.
+///
+/// What an implementation owes:
+/// - `Ok` means that the broker has the event as durably as it ever will. Not "sent", not "buffered".
+/// - The relay calls it for many aggregates at once, but for one aggregate only after the event before was
+///   acknowledged. An implementation must not reorder events of one aggregate.
+/// - Its future may be dropped (time-out, stop). By then the client must have settled or discarded whatever it
+///   buffered for the event; else close the connection, so that nothing is sent late.
+///
+/// ```
+/// use outbox_runtime::{Envelope, PublishError, Publisher};
+///
+/// /// Writes to a log file that another program reads.
+/// struct FilePublisher(tokio::sync::Mutex<std::fs::File>);
+///
+/// impl Publisher for FilePublisher {
+///     async fn publish(&self, event: &Envelope) -> Result<(), PublishError> {
+///         use std::io::Write;
+///         let line = serde_json::to_string(event).map_err(PublishError::rejected)?;
+///         let mut file = self.0.lock().await;
+///         writeln!(file, "{line}").and_then(|()| file.sync_data()).map_err(PublishError::unavailable)
+///     }
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a publisher",
+    label = "a relay needs a `Publisher`",
+    note = "use an adapter such as `LocalBus`, or implement `Publisher`: it returns only after the broker's acknowledgement"
+)]
+pub trait Publisher: Send + Sync + 'static {
+    /// Sends one event.
+    ///
+    /// # Errors
+    /// [`PublishError::Unavailable`] if the broker or the way to it is at fault: nothing is held against the
+    /// event. [`PublishError::Rejected`] if this event is.
+    fn publish(&self, event: &Envelope) -> impl Future<Output = Result<(), PublishError>> + Send;
+}
+
+impl<P: Publisher> Publisher for Arc<P> {
+    fn publish(&self, event: &Envelope) -> impl Future<Output = Result<(), PublishError>> + Send {
+        P::publish(self, event)
+    }
+}

@@ -1,0 +1,10 @@
+DROP VIEW IF EXISTS outbox_status;
+DROP TABLE IF EXISTS outbox_published;
+DROP TABLE IF EXISTS outbox_repairs;
+DROP TABLE IF EXISTS outbox_holds;
+DROP TABLE IF EXISTS outbox_relays;
+DROP TABLE IF EXISTS outbox_lanes;
+DROP TABLE IF EXISTS outbox_sequences;
+DROP TABLE IF EXISTS outbox_pending;
+DROP TABLE IF EXISTS outbox_events;
+DROP TABLE IF EXISTS outbox_meta;
