@@ -7,7 +7,6 @@ use quote::ToTokens;
 
 /// The mistakes found so far. It must be consumed by [`Collector::into_compile_errors`]: a collector that is
 /// merely dropped would swallow mistakes.
-#[derive(Debug)]
 pub(crate) struct Collector {
     found: Cell<Vec<syn::Error>>,
     consumed: bool,
@@ -37,14 +36,6 @@ impl Collector {
     /// Keeps the value; a mistake is noted.
     pub(crate) fn keep<T>(&self, result: syn::Result<T>) -> Option<T> {
         result.map_err(|error| self.add(error)).ok()
-    }
-
-    /// How many mistakes were noted so far; compared, it says whether some code found any.
-    pub(crate) fn count(&self) -> usize {
-        let found = self.found.take();
-        let count = found.len();
-        self.found.set(found);
-        count
     }
 
     /// One `compile_error!` per mistake, or `None` if there was no mistake.
@@ -78,7 +69,6 @@ mod tests {
         let errors = Collector::new();
         errors.at(Span::call_site(), "first");
         errors.at(Span::call_site(), "second");
-        assert_eq!(errors.count(), 2);
         let tokens = errors.into_compile_errors().map(|tokens| tokens.to_string()).unwrap_or_default();
         assert_eq!(tokens.matches("compile_error").count(), 2);
     }

@@ -3,7 +3,7 @@
 //! A wrong key or value is noted and skipped, so that the ones after it are still read. A key that is nearly
 //! right is noted and then read as the key that was meant: one typo is one error, not also a missing key.
 
-use proc_macro2::{Span, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use syn::{Ident, LitStr, Path, Token, ext::IdentExt as _, parse::ParseStream};
 
 use crate::collector::Collector;
@@ -40,8 +40,9 @@ impl Key {
     pub(crate) fn ident(&self, input: ParseStream<'_>, example: &str) -> syn::Result<Ident> {
         self.equals(input, example)?;
         refuse_text(input, example)?;
-        let name: Ident =
-            input.parse().map_err(|error| syn::Error::new(error.span(), format!("`{}` is a name: `{example}`", self.name)))?;
+        let name: Ident = input
+            .parse()
+            .map_err(|error| syn::Error::new(error.span(), format!("`{}` is a name: `{example}`", self.name)))?;
         if input.peek(Token![::]) {
             return Err(input.error(format!("`{}` is one plain name, not a path: `{example}`", self.name)));
         }
@@ -65,10 +66,22 @@ impl Key {
         if !input.peek(syn::token::Paren) {
             return Err(syn::Error::new(self.span, format!("`{}` is a list: `{example}`", self.name)));
         }
-        let content;
-        syn::parenthesized!(content in input);
-        inner(&content)
+        parenthesized(input, inner)
     }
+}
+
+/// Reads `(…)`. Nothing is left over of a list that is wrong: syn would call the rest a second mistake.
+pub(crate) fn parenthesized<T>(
+    input: ParseStream<'_>,
+    inner: impl FnOnce(ParseStream<'_>) -> syn::Result<T>,
+) -> syn::Result<T> {
+    let content;
+    syn::parenthesized!(content in input);
+    let result = inner(&content);
+    if result.is_err() {
+        content.parse::<TokenStream>()?;
+    }
+    result
 }
 
 /// Reads the path of an item; `wanted` is the message if there is none.
@@ -112,7 +125,13 @@ pub(crate) fn each_item(
     while !input.is_empty() {
         match item(input) {
             Ok(()) if input.is_empty() || input.peek(Token![,]) => {}
-            Ok(()) => errors.add(input.error("expected `,`")),
+            Ok(()) => {
+                errors.add(input.error("expected `,`"));
+                // Only the comma is missing.
+                if input.peek(Ident::peek_any) {
+                    continue;
+                }
+            }
             Err(error) => errors.add(error),
         }
         skip_to_comma(input)?;

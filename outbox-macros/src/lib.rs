@@ -107,5 +107,5 @@ pub fn derive_event_set(input: TokenStream) -> TokenStream {
 /// | `crate = path` | where to find `outbox_runtime`, if it is re-exported or renamed |
 #[proc_macro_attribute]
 pub fn aggregate(args: TokenStream, item: TokenStream) -> TokenStream {
-    aggregate::attribute(args.into(), item.into()).into()
+    aggregate::attribute(args.into(), &item.into()).into()
 }

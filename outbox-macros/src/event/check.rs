@@ -14,6 +14,8 @@ pub(super) struct Event {
     pub(super) ident: Ident,
     /// Empty in an event that is right.
     pub(super) generics: Generics,
+    /// What serde and schemars cannot derive for cannot be emitted either.
+    pub(super) is_union: bool,
     pub(super) ty: String,
     pub(super) version: u16,
     pub(super) retired: bool,
@@ -36,6 +38,7 @@ pub(super) fn check(input: DeriveInput, args: Args, errors: &Collector) -> Event
         check_version(version, errors);
     }
     Event {
+        is_union: matches!(input.data, Data::Union(_)),
         ident: input.ident,
         generics: input.generics,
         ty: args.ty.map(|ty| ty.value()).unwrap_or_default(),
@@ -77,7 +80,10 @@ fn presence(ident: &Ident, args: &Args, errors: &Collector) {
     // `OrderPlaced` → `order.placed`: the usual form, ready to be pasted.
     let usual = ident.to_string().to_snake_case().replacen('_', ".", 1);
     let Some((span, met)) = &args.attribute else {
-        errors.over(ident, format!("`{ident}` needs a wire name and a version: `#[event(type = \"{usual}\", version = 1)]`"));
+        errors.over(
+            ident,
+            format!("`{ident}` needs a wire name and a version: `#[event(type = \"{usual}\", version = 1)]`"),
+        );
         return;
     };
     if !met.contains(&"type") {

@@ -38,7 +38,7 @@ pub(super) fn event(event: &Event) -> TokenStream {
 
 /// The same traits for an event that is wrong, so that its uses elsewhere give no errors of their own.
 pub(super) fn fallback(event: &Event) -> TokenStream {
-    let Event { ident, generics, ty, version, krate, .. } = event;
+    let Event { ident, generics, is_union, ty, version, krate, .. } = event;
     let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let payload = quote! {
         #[automatically_derived]
@@ -53,7 +53,7 @@ pub(super) fn fallback(event: &Event) -> TokenStream {
         }
     };
     // What a type parameter would have to implement is not known, so a generic event stays without.
-    let may_be_emitted = generics.params.is_empty().then(|| {
+    let may_be_emitted = (generics.params.is_empty() && !is_union).then(|| {
         quote! {
             #[automatically_derived]
             impl #krate::DomainEvent for #ident {}

@@ -1,7 +1,7 @@
 //! The rules for a set of events.
 
-use quote::{ToTokens as _, quote};
-use syn::{Data, DeriveInput, Fields, Ident, Path, Type, Variant};
+use quote::{ToTokens, quote};
+use syn::{Data, DeriveInput, Fields, Ident, Type, Variant};
 
 use super::{Entry, EventSet, parse::Args};
 use crate::collector::Collector;
@@ -26,11 +26,16 @@ pub(super) fn check(input: DeriveInput, args: Args, errors: &Collector) -> Event
     }
     if !input.generics.params.is_empty() {
         errors.over(&input.generics, "a set of events cannot be generic: each event it holds is one fixed type");
+        // What the parameters stand for is not known, so the variants are left alone.
+        entries.clear();
     }
     let mut splits = Vec::new();
     for split in args.splits {
         if entries.iter().any(|entry| same(&entry.ty, &split.old)) {
-            errors.over(&split.old, format!("`{}` has a variant of its own, so it cannot be split too", text(&split.old)));
+            errors.over(
+                &split.old,
+                format!("`{}` has a variant of its own, so it cannot be split too", text(&split.old)),
+            );
         } else if splits.iter().any(|other: &super::Split| same(&other.old, &split.old)) {
             errors.over(&split.old, format!("`{}` is split twice", text(&split.old)));
         } else {
@@ -39,6 +44,7 @@ pub(super) fn check(input: DeriveInput, args: Args, errors: &Collector) -> Event
     }
     EventSet {
         ident: input.ident,
+        generics: input.generics,
         entries,
         splits,
         krate: args.krate.map_or_else(|| quote!(::outbox_runtime), |path| path.to_token_stream()),
@@ -54,36 +60,36 @@ fn entry(variant: &Variant, errors: &Collector) -> Option<Entry> {
         errors.over(variant, one_struct(ident));
         return None;
     };
-    match (fields.unnamed.first().map(|field| &field.ty), fields.unnamed.len()) {
-        (Some(Type::Path(ty)), 1) if ty.qself.is_none() => {
-            Some(Entry { variant: ident.clone(), ty: ty.path.clone() })
-        }
-        _ => {
-            errors.over(variant, one_struct(ident));
-            None
-        }
+    if let (Some(field), 1) = (fields.unnamed.first(), fields.unnamed.len()) {
+        return Some(Entry { variant: ident.clone(), ty: field.ty.clone() });
     }
+    errors.over(variant, one_struct(ident));
+    None
 }
 
 fn one_struct(variant: &Ident) -> String {
     format!("a variant holds exactly one event struct, as in `{variant}({variant})`")
 }
 
-fn is_new(ty: &Path, entries: &[Entry], errors: &Collector) -> bool {
+fn is_new(ty: &Type, entries: &[Entry], errors: &Collector) -> bool {
     match entries.iter().find(|entry| same(&entry.ty, ty)) {
         Some(first) => {
             let (ty_text, first) = (text(ty), &first.variant);
-            errors.over(ty, format!("`{ty_text}` is the variant `{first}` already: a stored event is read as one of them"));
+            errors.over(
+                ty,
+                format!("`{ty_text}` is the variant `{first}` already: a stored event is read as one of them"),
+            );
             false
         }
         None => true,
     }
 }
 
-fn same(a: &Path, b: &Path) -> bool {
+fn same(a: &impl ToTokens, b: &impl ToTokens) -> bool {
     text(a) == text(b)
 }
 
-fn text(path: &Path) -> String {
+/// As the user wrote it; two spellings of one type count as two.
+fn text(path: &impl ToTokens) -> String {
     path.to_token_stream().to_string().replace(' ', "")
 }

@@ -7,7 +7,8 @@ use syn::spanned::Spanned as _;
 use super::{Entry, EventSet, Split};
 
 pub(crate) fn impls(set: &EventSet) -> TokenStream {
-    let EventSet { ident, entries, splits, krate } = set;
+    let EventSet { ident, generics, entries, splits, krate } = set;
+    let (impl_generics, ty_generics, where_clause) = generics.split_for_impl();
     let loads = entries.iter().map(|Entry { variant, ty }| {
         quote! {
             if raw.ty == <#ty as #krate::Payload>::TYPE {
@@ -20,7 +21,7 @@ pub(crate) fn impls(set: &EventSet) -> TokenStream {
     let froms = entries.iter().map(|Entry { variant, ty }| {
         quote! {
             #[automatically_derived]
-            impl ::core::convert::From<#ty> for #ident {
+            impl #impl_generics ::core::convert::From<#ty> for #ident #ty_generics #where_clause {
                 fn from(event: #ty) -> Self {
                     Self::#variant(event)
                 }
@@ -29,7 +30,7 @@ pub(crate) fn impls(set: &EventSet) -> TokenStream {
     });
     quote! {
         #[automatically_derived]
-        impl #krate::EventSet for #ident {
+        impl #impl_generics #krate::EventSet for #ident #ty_generics #where_clause {
             fn decode(
                 raw: &#krate::RawEvent,
             ) -> ::core::result::Result<::std::vec::Vec<Self>, #krate::DecodeError> {

@@ -6,7 +6,7 @@ mod parse;
 
 use proc_macro2::{Ident, TokenStream};
 use quote::quote;
-use syn::Path;
+use syn::{Generics, Type};
 
 pub(crate) use expand::impls;
 pub(crate) use parse::{Split, split};
@@ -17,6 +17,8 @@ use crate::collector::Collector;
 #[derive(Debug)]
 pub(crate) struct EventSet {
     pub(crate) ident: Ident,
+    /// Empty in a set that is right.
+    pub(crate) generics: Generics,
     pub(crate) entries: Vec<Entry>,
     pub(crate) splits: Vec<Split>,
     pub(crate) krate: TokenStream,
@@ -26,7 +28,7 @@ pub(crate) struct EventSet {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) variant: Ident,
-    pub(crate) ty: Path,
+    pub(crate) ty: Type,
 }
 
 pub(crate) fn derive(input: TokenStream) -> TokenStream {

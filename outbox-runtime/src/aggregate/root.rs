@@ -2,7 +2,7 @@
 
 use std::{fmt, future::Future};
 
-use sea_orm::{ActiveModelBehavior, ActiveModelTrait, DatabaseTransaction, EntityTrait, ModelTrait};
+use sea_orm::{ActiveModelTrait, DatabaseTransaction, EntityTrait, ModelTrait};
 use uuid::Uuid;
 
 use super::{
@@ -34,7 +34,7 @@ pub trait Aggregate: From<Self::Model> + Sized + Send + Sync {
     /// The entity's model.
     type Model: ModelTrait<Entity = Self::Entity> + Send + Sync;
     /// What the root derefs to: `ActiveModel`, or `ActiveModelEx` with `nested`.
-    type Row: ActiveModelTrait<Entity = Self::Entity> + ActiveModelBehavior<Entity = Self::Entity> + Send + Sync;
+    type Row: ActiveModelTrait<Entity = Self::Entity> + Send + Sync;
 
     #[doc(hidden)]
     fn __parts(&self) -> (&Self::Row, &RootState<Self::Model>);

@@ -1,6 +1,6 @@
 //! The contract between a relay and a broker.
 
-use std::{future::Future, sync::Arc};
+use std::{future::Future, sync::Arc, time::Duration};
 
 use super::PublishError;
 use crate::event::Envelope;
@@ -41,10 +41,19 @@ pub trait Publisher: Send + Sync + 'static {
     /// [`PublishError::Unavailable`] if the broker or the way to it is at fault: nothing is held against the
     /// event. [`PublishError::Rejected`] if this event is.
     fn publish(&self, event: &Envelope) -> impl Future<Output = Result<(), PublishError>> + Send;
+
+    /// How long the client itself tries before it gives up, if it does. A relay refuses to start unless this is
+    /// shorter than its publish time-out, which must be shorter than its lease.
+    fn client_timeout(&self) -> Option<Duration> {
+        None
+    }
 }
 
 impl<P: Publisher> Publisher for Arc<P> {
     fn publish(&self, event: &Envelope) -> impl Future<Output = Result<(), PublishError>> + Send {
         P::publish(self, event)
+    }
+    fn client_timeout(&self) -> Option<Duration> {
+        P::client_timeout(self)
     }
 }

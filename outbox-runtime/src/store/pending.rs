@@ -1,18 +1,25 @@
 //! The queue: reading what is to be published, deleting what was.
 
-use sea_orm::{ConnectionTrait as _, DatabaseConnection, QueryResult};
+use sea_orm::{ConnectionTrait as _, DatabaseConnection, DbErr, QueryResult};
 use uuid::Uuid;
 
 use super::{StoreError, dialect::Dialect, lanes::Lease};
 use crate::event::{Envelope, EventContext, Headers};
 
 /// A pending row with its event.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct PendingRow {
     pub(crate) lane: i16,
     pub(crate) event_id: Uuid,
-    /// `None`: the queue names an event that the log does not have.
-    pub(crate) envelope: Option<Envelope>,
+    pub(crate) event: Result<Envelope, Broken>,
+}
+
+/// A pending row that cannot be published as it stands.
+#[derive(Debug)]
+pub(crate) struct Broken {
+    /// The aggregate's id, where the log has the event.
+    pub(crate) aggregate_id: Option<String>,
+    pub(crate) problem: String,
 }
 
 /// An event that the broker has acknowledged.
@@ -22,7 +29,8 @@ pub(crate) struct Published {
     pub(crate) lane: i16,
 }
 
-/// Reads the lowest pending rows of each lane: `take` rows deep, `known` ones counted but left out.
+/// Reads the lowest pending rows of each lane: `take` rows deep, `known` ones counted but left out,
+/// and about `most` in all.
 ///
 /// One statement, so one snapshot: when an event of an aggregate is in it, so are all earlier ones that are
 /// neither published nor in `known`.
@@ -30,9 +38,10 @@ pub(crate) async fn read(
     db: &DatabaseConnection,
     lanes: &[(i16, i64)],
     known: &[Uuid],
+    most: i64,
 ) -> Result<Vec<PendingRow>, StoreError> {
     let dialect = Dialect::of(db)?;
-    let rows = db.query_all_raw(dialect.read(lanes, known)).await?;
+    let rows = db.query_all_raw(dialect.read(lanes, known, most)).await?;
     rows.iter().map(|row| pending_row(dialect, row)).collect()
 }
 
@@ -48,36 +57,30 @@ pub(crate) async fn mark(
 
 fn pending_row(dialect: Dialect, row: &QueryResult) -> Result<PendingRow, StoreError> {
     let event_id = dialect.get_uuid(row, "event_id")?;
-    let aggregate_type: Option<String> = row.try_get("", "aggregate_type")?;
-    let envelope = match aggregate_type {
-        None => None,
-        Some(aggregate_type) => Some(envelope(dialect, row, event_id, aggregate_type)?),
+    let aggregate_id: Option<String> = row.try_get("", "aggregate_id")?;
+    let event = match aggregate_id {
+        Some(id) => envelope(dialect, row, event_id)
+            .map_err(|error| Broken { aggregate_id: Some(id), problem: error.to_string() }),
+        None => Err(Broken { aggregate_id: None, problem: "the log has no such event".into() }),
     };
-    Ok(PendingRow { lane: row.try_get("", "lane")?, event_id, envelope })
+    Ok(PendingRow { lane: row.try_get("", "lane")?, event_id, event })
 }
 
-fn envelope(
-    dialect: Dialect,
-    row: &QueryResult,
-    event_id: Uuid,
-    aggregate_type: String,
-) -> Result<Envelope, StoreError> {
+fn envelope(dialect: Dialect, row: &QueryResult, event_id: Uuid) -> Result<Envelope, DbErr> {
     let version: i32 = row.try_get("", "schema_version")?;
     let headers: serde_json::Value = row.try_get("", "headers")?;
-    let corrupt = |found: String| StoreError::Corrupt { table: "outbox_events", found };
     Ok(Envelope {
         context: EventContext {
             event_id,
-            aggregate_type,
+            aggregate_type: row.try_get("", "aggregate_type")?,
             aggregate_id: row.try_get("", "aggregate_id")?,
             aggregate_sequence: row.try_get("", "aggregate_sequence")?,
             occurred_at: dialect.get_instant(row, "occurred_at")?,
             headers: serde_json::from_value::<Headers>(headers)
-                .map_err(|error| corrupt(format!("headers of {event_id}: {error}")))?,
+                .map_err(|error| DbErr::Type(format!("headers are no map of text: {error}")))?,
         },
         event_type: row.try_get("", "event_type")?,
-        schema_version: u16::try_from(version)
-            .map_err(|_| corrupt(format!("schema_version {version} of {event_id}")))?,
+        schema_version: u16::try_from(version).map_err(|_| DbErr::Type(format!("schema_version is {version}")))?,
         payload: row.try_get("", "payload")?,
     })
 }

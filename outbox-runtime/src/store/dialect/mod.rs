@@ -164,9 +164,9 @@ impl Dialect {
     }
 
     /// The lowest pending rows of each lane that are not `known`: at most `take` rows deep per lane, known ones
-    /// counted.
-    pub(crate) fn read(self, lanes: &[(i16, i64)], known: &[Uuid]) -> Statement {
-        per_dialect!(self, read(lanes, known))
+    /// counted, and about `most` in all.
+    pub(crate) fn read(self, lanes: &[(i16, i64)], known: &[Uuid], most: i64) -> Statement {
+        per_dialect!(self, read(lanes, known, most))
     }
 
     /// Deletes the pending rows of published events whose lane is still held at its fence; those lanes.

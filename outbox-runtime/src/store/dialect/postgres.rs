@@ -148,14 +148,14 @@ SELECT h.lane, h.event_id, e.aggregate_type, e.aggregate_id, e.aggregate_sequenc
        e.payload, e.headers, e.occurred_at
 FROM head h LEFT JOIN outbox_events e ON e.event_id = h.event_id
 WHERE NOT EXISTS (SELECT 1 FROM unnest($3::uuid[]) AS known (event_id) WHERE known.event_id = h.event_id)
-ORDER BY h.position";
+ORDER BY h.position LIMIT $4";
 
-pub(super) fn read(lanes: &[(i16, i64)], known: &[Uuid]) -> Statement {
+pub(super) fn read(lanes: &[(i16, i64)], known: &[Uuid], most: i64) -> Statement {
     let (numbers, takes): (Vec<i16>, Vec<i64>) = lanes.iter().copied().unzip();
     Statement::from_sql_and_values(
         DbBackend::Postgres,
         READ,
-        [Value::from(numbers), Value::from(takes), Value::from(known.to_vec())],
+        [Value::from(numbers), Value::from(takes), Value::from(known.to_vec()), most.into()],
     )
 }
 

@@ -179,13 +179,12 @@ FROM (SELECT lane, position, event_id FROM outbox_pending
 LEFT JOIN outbox_events e ON e.event_id = p.event_id
 ORDER BY p.position";
 
-pub(super) fn read(lanes: &[(i16, i64)], known: &[Uuid]) -> Statement {
-    let deep: i64 = lanes.iter().map(|(_, take)| take).sum();
-    let most = deep - i64::try_from(known.len()).unwrap_or(i64::MAX);
+pub(super) fn read(lanes: &[(i16, i64)], known: &[Uuid], most: i64) -> Statement {
     let values = [
         list(lanes.iter().map(|(lane, _)| json!(lane))),
         list(known.iter().map(|id| json!(id))),
-        most.max(1).into(),
+        // Rows that were passed over before stand in the way again.
+        (most + lanes.iter().map(|(_, deep)| deep).sum::<i64>() - i64::try_from(known.len()).unwrap_or(0)).max(1).into(),
     ];
     statement(READ, values)
 }

@@ -1,0 +1,13 @@
+//! What a program that emits, relays or consumes events needs every day.
+//!
+//! ```
+//! use outbox_runtime::prelude::*;
+//! ```
+
+pub use schemars::JsonSchema;
+pub use serde::{Deserialize, Serialize};
+
+pub use crate::{
+    BoxError, DomainEvent, Envelope, EventContext, EventSet, Payload, Publisher, Relay, Tx, TxPolicy, aggregate,
+    save_all, transact,
+};

@@ -1,0 +1,3 @@
+//! From the outbox to a publisher.
+
+mod publish;

@@ -1,0 +1,3 @@
+//! Row, sequence and events in one transaction.
+
+mod lifecycle;

@@ -1,0 +1,5 @@
+//! The code blocks of README and book, compiled and run as doctests.
+
+#[cfg(doctest)]
+#[doc = include_str!("../../README.md")]
+struct Readme;

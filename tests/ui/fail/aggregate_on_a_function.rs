@@ -1,0 +1,6 @@
+use outbox_runtime::aggregate;
+
+#[aggregate(root = Order, name = "order")]
+pub fn order() {}
+
+fn main() {}

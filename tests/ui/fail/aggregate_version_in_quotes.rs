@@ -1,0 +1,23 @@
+use outbox_runtime::aggregate;
+use outbox_ui_tests::new_format_above::OrderPlaced;
+use sea_orm::entity::prelude::*;
+
+#[aggregate(root = Order, name = "order", events(OrderPlaced), version = "number")]
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "orders")]
+pub struct Model {
+    #[sea_orm(primary_key)]
+    pub id: i64,
+    pub number: i64,
+}
+
+impl ActiveModelBehavior for ActiveModel {}
+
+fn main() {
+    // No further error: the root is there.
+    let row: ActiveModel = Default::default();
+    let mut order = Order::new(row);
+    order.emit(OrderPlaced { total_cents: 1 });
+    order.discard();
+}

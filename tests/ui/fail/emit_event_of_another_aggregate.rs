@@ -1,0 +1,7 @@
+use outbox_ui_tests::{new_format_above::Order, old_format_derive_above::SeatTaken};
+
+fn main() {
+    let mut order = Order::place(1);
+    order.emit(SeatTaken { by: "Ada".into() });
+    order.discard();
+}

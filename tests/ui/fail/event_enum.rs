@@ -1,0 +1,11 @@
+use outbox_runtime::DomainEvent;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, JsonSchema, DomainEvent)]
+#[event(type = "order.placed", version = 1)]
+enum OrderPlaced {
+    Now,
+}
+
+fn main() {}

@@ -1,0 +1,9 @@
+use outbox_runtime::DomainEvent;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, JsonSchema, DomainEvent)]
+#[event(type = "order.placed", version = 1)]
+struct OrderPlaced(i64);
+
+fn main() {}

@@ -1,0 +1,16 @@
+use outbox_runtime::EventSet;
+use outbox_ui_tests::event_set::{CustomerMoved, CustomerRenamed};
+
+#[derive(EventSet)]
+enum CustomerEvent {
+    Moved(CustomerMoved),
+    Renamed(CustomerRenamed),
+    Relocated(CustomerMoved),
+}
+
+fn main() {
+    let raw = outbox_runtime::RawEvent::new("customer.moved", 1, Default::default());
+    // No further error: the enum counts as a set.
+    let _ = CustomerEvent::decode(&raw);
+    let _ = CustomerEvent::from(CustomerMoved { address: String::new() });
+}

@@ -1,0 +1,8 @@
+use outbox_runtime::EventSet;
+
+#[derive(EventSet)]
+struct CustomerEvent {
+    name: String,
+}
+
+fn main() {}

@@ -1,0 +1,15 @@
+use outbox_runtime::EventSet;
+use outbox_ui_tests::event_set::CustomerMoved;
+
+#[derive(EventSet)]
+enum CustomerEvent {
+    Moved(CustomerMoved),
+    Renamed,
+}
+
+fn main() {
+    let raw = outbox_runtime::RawEvent::new("customer.moved", 1, Default::default());
+    // No further error: the enum counts as a set.
+    let _ = CustomerEvent::decode(&raw);
+    let _ = CustomerEvent::from(CustomerMoved { address: String::new() });
+}
