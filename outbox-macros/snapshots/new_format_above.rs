@@ -139,8 +139,8 @@ impl Order {
     pub fn discard(mut self) {
         self.__outbox_state.clear();
     }
-    /// Writes the row, its sequence numbers and its events in one transaction: an own one on a
-    /// connection, the given one otherwise.
+    /// Writes the row, its sequence numbers and its events in one transaction. A connection opens
+    /// one for it; a transaction is joined.
     ///
     /// # Errors
     /// See `SaveError`. The root keeps its row and its events, and may be saved again.

@@ -56,6 +56,14 @@ impl Key {
         path(input, &format!("`{}` is a path: `{example}`", self.name))
     }
 
+    /// Reads nothing: the key says it all.
+    pub(crate) fn flag(&self, input: ParseStream<'_>) -> syn::Result<()> {
+        if input.peek(Token![=]) || input.peek(syn::token::Paren) {
+            return Err(input.error(format!("`{0}` takes no value: `{0}`", self.name)));
+        }
+        Ok(())
+    }
+
     /// Reads `(list)`, handing the list to `inner`.
     pub(crate) fn list<T>(
         &self,

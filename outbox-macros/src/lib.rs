@@ -11,6 +11,8 @@ mod event_set;
 mod keys;
 mod names;
 #[cfg(test)]
+mod robustness;
+#[cfg(test)]
 mod snapshots;
 
 use proc_macro::TokenStream;

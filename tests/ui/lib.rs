@@ -2,7 +2,11 @@
 //! use some of them. The same files are the inputs of the snapshots of generated code.
 
 #![forbid(unsafe_code)]
-#![allow(missing_docs, clippy::pedantic, reason = "the entities show a shape and nothing else; `strict_lints` is strict")]
+#![allow(
+    missing_docs,
+    clippy::pedantic,
+    reason = "the entities show a shape and nothing else; `strict_lints` is strict"
+)]
 
 #[path = "pass/crate_override.rs"]
 pub mod crate_override;
@@ -14,6 +18,8 @@ pub mod event_set;
 pub mod events;
 #[path = "pass/formerly.rs"]
 pub mod formerly;
+#[path = "pass/inside_a_macro.rs"]
+pub mod inside_a_macro;
 #[path = "pass/nested.rs"]
 pub mod nested;
 #[path = "pass/new_format_above.rs"]

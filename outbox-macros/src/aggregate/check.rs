@@ -137,11 +137,12 @@ struct Seen {
 impl Seen {
     /// `true` if the event may stand here.
     fn add(&mut self, path: &Path, list: &'static str, errors: &Collector) -> bool {
-        let Some(last) = path.segments.last().filter(|last| matches!(last.arguments, PathArguments::None)) else {
+        let Some(segment) = path.segments.last().filter(|segment| matches!(segment.arguments, PathArguments::None))
+        else {
             errors.over(path, "an event has no type parameters: its schema must be one fixed schema");
             return false;
         };
-        let (text, variant) = (text(path), last.ident.clone());
+        let (text, variant) = (text(path), segment.ident.clone());
         if let Some((.., first)) = self.entries.iter().find(|(_, other, _)| *other == text) {
             errors.over(
                 path,

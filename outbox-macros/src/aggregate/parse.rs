@@ -52,7 +52,7 @@ pub(super) fn args(tokens: TokenStream, errors: &Collector) -> Args {
                 "reads" => reads.set(key, key.list(input, READS, |list| read_list(list, errors))?, errors),
                 "version" => version.set(key, key.ident(input, "version = column")?, errors),
                 "formerly" => formerly.set(key, key.text(input, r#"formerly = "old_name""#)?, errors),
-                "nested" => nested.set(key, (), errors),
+                "nested" => nested.set(key, key.flag(input)?, errors),
                 _ => krate.set(key, key.path(input, "crate = path::to::outbox_runtime")?, errors),
             }
             Ok(())
@@ -76,10 +76,10 @@ pub(super) fn args(tokens: TokenStream, errors: &Collector) -> Args {
 fn event_list(list: ParseStream<'_>, errors: &Collector) -> syn::Result<Vec<Path>> {
     let mut events = Vec::new();
     keys::each_item(list, errors, |item| {
-        events.push(keys::path(item, &format!("an event is named by its path: `{EVENTS}`"))?);
-        if item.peek(syn::token::Paren) {
+        if item.peek(syn::Ident) && item.peek2(syn::token::Paren) {
             return Err(item.error(format!("`events` lists events by path: `{EVENTS}`; a split goes into `{READS}`")));
         }
+        events.push(keys::path(item, &format!("an event is named by its path: `{EVENTS}`"))?);
         Ok(())
     })?;
     Ok(events)

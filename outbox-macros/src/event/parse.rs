@@ -38,7 +38,7 @@ fn read(attribute: &Attribute, errors: &Collector) -> Args {
             match key.name {
                 "type" => ty.set(key, key.text(input, r#"type = "order.placed""#)?, errors),
                 "version" => version.set(key, number(key, input)?, errors),
-                "retired" => retired.set(key, (), errors),
+                "retired" => retired.set(key, key.flag(input)?, errors),
                 _ => krate.set(key, key.path(input, "crate = path::to::outbox_runtime")?, errors),
             }
             Ok(())

@@ -386,6 +386,7 @@ impl<P: Publisher> Engine<P> {
 
     fn report(&mut self) {
         self.shown.lanes = self.held.len();
+        self.shown.stopping = self.stopping.is_some();
         self.shown.in_memory = self.queue.known_len();
         self.shown.blocked_lanes = self.blocked.len(Instant::now());
         self.shown.caught_up = self.dry && self.shown.in_memory == 0 && self.marks.is_empty() && self.marking.is_none();

@@ -32,6 +32,8 @@ pub struct RelayStatus {
     pub lost_lanes: u64,
     /// The last read found nothing more to publish.
     pub caught_up: bool,
+    /// It was asked to stop and sends nothing new.
+    pub stopping: bool,
     /// The last failure of the database or of the publisher. It is kept when things work again.
     pub last_error: Option<Arc<str>>,
 }

@@ -241,9 +241,15 @@ impl Queue {
         self.known.len()
     }
 
-    /// How deep a read must look into the lane before it meets anything new.
+    /// How deep a read must look into the lane before it meets anything new. Behind a line that is too long
+    /// it looks twice as deep each time.
     pub(super) fn depth(&self, lane: i16) -> usize {
-        self.lanes.get(&lane).map_or(0, |load| load.known + load.passed_over)
+        self.lanes.get(&lane).map_or(0, |load| load.known + 2 * load.passed_over)
+    }
+
+    /// Rows that the last read did not take.
+    pub(super) fn passed_over(&self) -> usize {
+        self.lanes.values().map(|load| 2 * load.passed_over).sum()
     }
 
     /// Rows that the last read took, lane by lane where there were any.

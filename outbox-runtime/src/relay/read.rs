@@ -22,7 +22,7 @@ pub(super) struct Plan {
     known: Vec<uuid::Uuid>,
     /// New rows asked of each lane.
     pub(super) per_lane: usize,
-    /// New rows asked of all lanes together.
+    /// Rows asked of all lanes together; those passed over before stand in the way again.
     pub(super) most: usize,
 }
 
@@ -104,7 +104,7 @@ pub(super) fn plan(
     let per_lane = pace.per_lane(batch, leases.len());
     let deep = |lane| i64::try_from(queue.depth(lane) + per_lane).unwrap_or(i64::MAX);
     let lanes = leases.iter().map(|lease| (lease.lane, deep(lease.lane))).collect();
-    Some(Plan { lanes, leases, known: queue.known_ids(), per_lane, most: batch * 2 })
+    Some(Plan { lanes, leases, known: queue.known_ids(), per_lane, most: batch * 2 + queue.passed_over() })
 }
 
 /// Reads what was planned.

@@ -121,13 +121,14 @@ impl Inbox {
         row.map(|row| self.head(&row)).transpose()
     }
 
-    /// Stores the whole envelope, so that its delivery may be acknowledged. Parked already: nothing changes.
+    /// Stores the whole envelope, so that its delivery may be acknowledged. `false`: it is parked already, and
+    /// nothing changes.
     pub(crate) async fn park(
         &self,
         tx: &impl ConnectionTrait,
         envelope: &Envelope,
         parking: &Parking,
-    ) -> Result<(), DbErr> {
+    ) -> Result<bool, DbErr> {
         let context = &envelope.context;
         let json = serde_json::to_value(envelope).map_err(|error| DbErr::Json(error.to_string()))?;
         let values = vec![
@@ -142,7 +143,7 @@ impl Inbox {
             parking.retry_after.map(millis).into(),
             parking.error.clone().into(),
         ];
-        self.run(tx, self.dialect.texts().park, values).await.map(drop)
+        Ok(self.run(tx, self.dialect.texts().park, values).await? == 1)
     }
 
     pub(crate) async fn park_again(
@@ -167,7 +168,7 @@ impl Inbox {
         self.run(tx, self.dialect.texts().unpark, values).await.map(drop)
     }
 
-    /// Aggregates with a parked event whose time has come, at most `most`.
+    /// Aggregates whose lowest parked event is due, at most `most`.
     pub(crate) async fn due(&self, db: &DatabaseConnection, most: u32) -> Result<Vec<(String, String)>, StoreError> {
         let values = [(&self.consumer).into(), i64::from(most).into()];
         let rows = db.query_all_raw(self.dialect.statement(self.dialect.texts().due, values)).await?;
@@ -175,7 +176,8 @@ impl Inbox {
         rows.iter().map(pair).collect()
     }
 
-    /// How long until the next parked event is due, by the database's clock. `None`: nothing waits for time.
+    /// How long until the lowest parked event of some aggregate is due, by the database's clock. `None`: nothing
+    /// waits for time.
     pub(crate) async fn next_due(&self, db: &DatabaseConnection) -> Result<Option<Duration>, StoreError> {
         let row = self.one(db, self.dialect.texts().next_due, vec![(&self.consumer).into()]).await?;
         let wait: Option<i64> = row.map_or(Ok(None), |row| row.try_get("", "wait"))?;

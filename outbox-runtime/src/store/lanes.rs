@@ -33,7 +33,12 @@ impl Lanes {
 
     /// How many lanes there are.
     pub(crate) async fn count(&self) -> Result<u16, StoreError> {
-        let row = self.db.query_one_raw(self.dialect.statement(self.dialect.texts().meta, [])).await?;
+        let texts = self.dialect.texts();
+        // A missing table has no error code of its own on SQLite: ask.
+        if self.db.query_one_raw(self.dialect.statement(texts.find_meta, [])).await?.is_none() {
+            return Err(StoreError::NotMigrated);
+        }
+        let row = self.db.query_one_raw(self.dialect.statement(texts.meta, [])).await?;
         let lanes: i32 = row.ok_or(StoreError::NotMigrated)?.try_get("", "lanes")?;
         u16::try_from(lanes).map_err(|_| StoreError::Corrupt { table: "outbox_meta", found: format!("lanes = {lanes}") })
     }

@@ -1,11 +1,13 @@
+#![allow(unused_imports)]
+
 use outbox_runtime::aggregate;
 use outbox_ui_tests::new_format_above::{OrderPaid, OrderPlaced};
 use sea_orm::entity::prelude::*;
 
 #[aggregate(
     root = "Order",
-    nmae = "an order",
-    events(OrderPlaced, OrderPlaced, 5),
+    nmae = "order",
+    events(OrderPlaced, 5),
     reads(merge(OrderPaid)),
     table = "orders",
 )]

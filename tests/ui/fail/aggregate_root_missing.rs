@@ -1,3 +1,5 @@
+#![allow(unused_imports)]
+
 use outbox_runtime::aggregate;
 use outbox_ui_tests::new_format_above::OrderPlaced;
 use sea_orm::entity::prelude::*;

@@ -3,7 +3,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize, JsonSchema, DomainEvent)]
-#[event(tpye = "order placed", version = "1", retierd, krate = x, topic)]
+#[event(tpye = "order placed", version = "1", topic)]
 #[changed(in = 2)]
 struct OrderPlaced {
     total_cents: i64,

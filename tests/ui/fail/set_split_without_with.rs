@@ -1,3 +1,5 @@
+#![allow(unused_imports)]
+
 use outbox_runtime::EventSet;
 use outbox_ui_tests::event_set::{CustomerDetailsChanged, CustomerMoved};
 

@@ -4,7 +4,7 @@ use sea_orm::entity::prelude::*;
 
 /// Somebody's own crate that re-exports the runtime.
 mod company {
-    pub extern crate outbox_runtime as outbox;
+    pub(super) extern crate outbox_runtime as outbox;
 }
 
 use company::outbox::{BoxError, DomainEvent, EventContext, EventSet, aggregate};

@@ -22,7 +22,7 @@ pub struct ParcelWeighed {
 }
 
 #[derive(Debug, Serialize, Deserialize, JsonSchema, DomainEvent)]
-#[event(type = "parcel.scanned", version = 1,)]
+#[event(type = "parcel.scanned", version = 1)]
 struct ParcelScanned {
     r#type: String,
 }

@@ -1,7 +1,7 @@
 //! A renamed aggregate, whose sequence numbers go on; an event of another module.
 
-use outbox_runtime::{aggregate};
-use sea_orm::{entity::prelude::*};
+use outbox_runtime::aggregate;
+use sea_orm::entity::prelude::*;
 
 pub mod events {
     use outbox_runtime::DomainEvent;

@@ -4,7 +4,9 @@
 
 use ::outbox_runtime::{DomainEvent, aggregate};
 use schemars::JsonSchema;
-use sea_orm::{entity::prelude::{ActiveModelBehavior, DeriveEntityModel, DerivePrimaryKey, DeriveRelation, EntityTrait, EnumIter, PrimaryKeyTrait}};
+use sea_orm::entity::prelude::{
+    ActiveModelBehavior, DeriveEntityModel, DerivePrimaryKey, DeriveRelation, EntityTrait, EnumIter, PrimaryKeyTrait,
+};
 use serde::{Deserialize, Serialize};
 
 mod core {}

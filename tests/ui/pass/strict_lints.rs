@@ -50,6 +50,7 @@ pub enum StrictSet {
     Closed(StrictClosed),
 }
 
+/// It was opened, then closed.
 #[allow(clippy::unnecessary_wraps, reason = "the signature of a split")]
 fn toggled(_: StrictToggled, _: &EventContext) -> Result<Vec<StrictSet>, BoxError> {
     Ok(vec![StrictOpened {}.into(), StrictClosed {}.into()])

@@ -2,7 +2,7 @@
 
 use outbox_runtime::{DomainEvent, aggregate};
 use schemars::JsonSchema;
-use sea_orm::{entity::prelude::*};
+use sea_orm::entity::prelude::*;
 use serde::{Deserialize, Serialize};
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, DomainEvent)]

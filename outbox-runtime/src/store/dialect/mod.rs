@@ -37,6 +37,8 @@ pub(crate) struct Texts {
     pub(crate) fill_meta: &'static str,
     /// first lane after the last
     pub(crate) fill_lanes: &'static str,
+    /// → a row with the table's name, or none
+    pub(crate) find_meta: &'static str,
     pub(crate) meta: &'static str,
     /// event id
     pub(crate) event_exists: &'static str,

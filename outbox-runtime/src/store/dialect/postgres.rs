@@ -16,6 +16,7 @@ pub(super) const TEXTS: Texts = Texts {
     inbox_down: include_str!("postgres/inbox_down.sql"),
     fill_meta: "INSERT INTO outbox_meta (lanes, schema_version) VALUES ($1, 1)",
     fill_lanes: "INSERT INTO outbox_lanes (lane) SELECT generate_series(0, $1 - 1)",
+    find_meta: "SELECT relname::text FROM pg_class WHERE oid = to_regclass('outbox_meta')",
     meta: "SELECT lanes, schema_version FROM outbox_meta",
     event_exists: "SELECT event_id FROM outbox_events WHERE event_id = $1",
 
@@ -59,10 +60,17 @@ pub(super) const TEXTS: Texts = Texts {
     park_again: "UPDATE consumer_parked SET reason = $3, attempt_count = $4, \
           retry_at = clock_timestamp() + $5 * interval '1 millisecond', last_error = $6 \
         WHERE consumer_name = $1 AND event_id = $2",
-    due: "SELECT DISTINCT aggregate_type, aggregate_id FROM consumer_parked \
-        WHERE consumer_name = $1 AND retry_at <= clock_timestamp() LIMIT $2",
+    due: "SELECT aggregate_type, aggregate_id FROM consumer_parked p \
+        WHERE consumer_name = $1 AND retry_at <= clock_timestamp() \
+        AND NOT EXISTS (SELECT 1 FROM consumer_parked q WHERE q.consumer_name = p.consumer_name \
+          AND q.aggregate_type = p.aggregate_type AND q.aggregate_id = p.aggregate_id \
+          AND (q.aggregate_sequence, q.event_id) < (p.aggregate_sequence, p.event_id)) \
+        ORDER BY retry_at LIMIT $2",
     next_due: "SELECT CAST(GREATEST(0, CEIL(EXTRACT(EPOCH FROM min(retry_at) - clock_timestamp()) * 1000)) AS bigint) AS wait \
-        FROM consumer_parked WHERE consumer_name = $1",
+        FROM consumer_parked p WHERE consumer_name = $1 AND retry_at IS NOT NULL \
+        AND NOT EXISTS (SELECT 1 FROM consumer_parked q WHERE q.consumer_name = p.consumer_name \
+          AND q.aggregate_type = p.aggregate_type AND q.aggregate_id = p.aggregate_id \
+          AND (q.aggregate_sequence, q.event_id) < (p.aggregate_sequence, p.event_id))",
     resume_newer: "UPDATE consumer_parked SET retry_at = clock_timestamp() \
         WHERE consumer_name = $1 AND reason = 'newer_version'",
 };

@@ -31,6 +31,7 @@ pub(super) const TEXTS: Texts = Texts {
     fill_meta: "INSERT INTO outbox_meta (lanes, schema_version) VALUES (?1, 1)",
     fill_lanes: "WITH RECURSIVE n (lane) AS (SELECT 0 UNION ALL SELECT lane + 1 FROM n WHERE lane + 1 < ?1) \
         INSERT INTO outbox_lanes (lane) SELECT lane FROM n",
+    find_meta: "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'outbox_meta'",
     meta: "SELECT lanes, schema_version FROM outbox_meta",
     event_exists: "SELECT event_id FROM outbox_events WHERE event_id = ?1",
 
@@ -90,14 +91,20 @@ pub(super) const TEXTS: Texts = Texts {
         " + ?5 * 1000, last_error = ?6 WHERE consumer_name = ?1 AND event_id = ?2"
     ),
     due: concat!(
-        "SELECT DISTINCT aggregate_type, aggregate_id FROM consumer_parked WHERE consumer_name = ?1 AND retry_at <= ",
+        "SELECT aggregate_type, aggregate_id FROM consumer_parked p WHERE consumer_name = ?1 AND retry_at <= ",
         now!(),
-        " LIMIT ?2"
+        " AND NOT EXISTS (SELECT 1 FROM consumer_parked q WHERE q.consumer_name = p.consumer_name \
+          AND q.aggregate_type = p.aggregate_type AND q.aggregate_id = p.aggregate_id \
+          AND (q.aggregate_sequence, q.event_id) < (p.aggregate_sequence, p.event_id)) \
+          ORDER BY retry_at LIMIT ?2"
     ),
     next_due: concat!(
         "SELECT MAX(0, (min(retry_at) - ",
         now!(),
-        " + 999) / 1000) AS wait FROM consumer_parked WHERE consumer_name = ?1"
+        " + 999) / 1000) AS wait FROM consumer_parked p WHERE consumer_name = ?1 AND retry_at IS NOT NULL \
+          AND NOT EXISTS (SELECT 1 FROM consumer_parked q WHERE q.consumer_name = p.consumer_name \
+          AND q.aggregate_type = p.aggregate_type AND q.aggregate_id = p.aggregate_id \
+          AND (q.aggregate_sequence, q.event_id) < (p.aggregate_sequence, p.event_id))"
     ),
     resume_newer: concat!(
         "UPDATE consumer_parked SET retry_at = ",
@@ -167,7 +174,8 @@ pub(super) async fn append(tx: &DatabaseTransaction, events: &[NewEvent]) -> Res
     Ok(sequences)
 }
 
-/// One writer at a time makes positions follow commits, so one order over all lanes is enough.
+/// One writer at a time makes positions follow commits, so one order over all lanes is enough, without a depth
+/// per lane.
 /// The plus keeps the planner on the primary key, whose order is wanted.
 const READ: &str = "\
 SELECT p.lane, p.event_id, e.aggregate_type, e.aggregate_id, e.aggregate_sequence, e.event_type, e.schema_version,
@@ -180,13 +188,8 @@ LEFT JOIN outbox_events e ON e.event_id = p.event_id
 ORDER BY p.position";
 
 pub(super) fn read(lanes: &[(i16, i64)], known: &[Uuid], most: i64) -> Statement {
-    let values = [
-        list(lanes.iter().map(|(lane, _)| json!(lane))),
-        list(known.iter().map(|id| json!(id))),
-        // Rows that were passed over before stand in the way again.
-        (most + lanes.iter().map(|(_, deep)| deep).sum::<i64>() - i64::try_from(known.len()).unwrap_or(0)).max(1).into(),
-    ];
-    statement(READ, values)
+    let lanes = list(lanes.iter().map(|(lane, _)| json!(lane)));
+    statement(READ, [lanes, list(known.iter().map(|id| json!(id))), most.into()])
 }
 
 const HELD: &str = "\

@@ -1,0 +1,106 @@
+//! The list of handlers, as a type: each entry decodes one set of events.
+
+use std::{fmt, marker::PhantomData};
+
+use super::{Delivery, failure::Failure};
+use crate::{
+    event::{BoxError, DecodeError, EventSet, RawEvent},
+    store::Tx,
+};
+
+/// A consumer that handles something. Sealed: made by [`Consumer::on`](crate::Consumer::on).
+///
+/// ```
+/// use outbox_runtime::{Consumer, Handlers};
+///
+/// fn name_of<H: Handlers>(consumer: &Consumer<H>) -> &str {
+///     consumer.name()
+/// }
+/// ```
+#[diagnostic::on_unimplemented(
+    message = "this consumer handles no events",
+    label = "no handler",
+    note = "call `.on(async |event: OrderEvent, delivery: Delivery, tx: &Tx| Ok(()))` before `run`"
+)]
+pub trait Handlers: Dispatch {}
+
+/// Seals [`Handlers`].
+#[allow(async_fn_in_trait)] // Whether the future is `Send` follows from the handlers; a bound would refuse closures.
+pub trait Dispatch {
+    /// Gives the event to every handler whose set knows it. `false`: none does.
+    async fn dispatch(&self, event: &RawEvent, delivery: &Delivery, tx: &Tx) -> Result<bool, Failure>;
+}
+
+/// The end of the list: a consumer before its first [`on`](crate::Consumer::on).
+///
+/// ```
+/// let _none = outbox_runtime::NoHandlers;
+/// ```
+#[derive(Clone, Copy, Debug)]
+pub struct NoHandlers;
+
+impl Dispatch for NoHandlers {
+    async fn dispatch(&self, _: &RawEvent, _: &Delivery, _: &Tx) -> Result<bool, Failure> {
+        Ok(false)
+    }
+}
+
+/// A handler `F` for the event set `E`, after the handlers in `Before`.
+///
+/// ```
+/// use outbox_runtime::{Consumer, Handlers, NoHandlers, On};
+///
+/// // A function that returns a consumer of one handler may write `Consumer<impl Handlers>`.
+/// fn same<E, F>(consumer: Consumer<On<E, F, NoHandlers>>) -> Consumer<impl Handlers>
+/// where
+///     On<E, F, NoHandlers>: Handlers,
+/// {
+///     consumer
+/// }
+/// ```
+pub struct On<E, F, Before> {
+    handler: F,
+    before: Before,
+    set: PhantomData<fn() -> E>,
+}
+
+impl<E, F, Before> On<E, F, Before> {
+    pub(super) fn new(handler: F, before: Before) -> Self {
+        Self { handler, before, set: PhantomData }
+    }
+}
+
+impl<E, F, Before> fmt::Debug for On<E, F, Before> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("On").field("events", &std::any::type_name::<E>()).finish_non_exhaustive()
+    }
+}
+
+impl<E, F, Before> Dispatch for On<E, F, Before>
+where
+    E: EventSet,
+    // One reference argument and `FnOnce + Clone`: with two, or with `AsyncFn`, a run could not be spawned.
+    F: for<'t> AsyncFnOnce(E, Delivery, &'t Tx) -> Result<(), BoxError> + Clone,
+    Before: Dispatch,
+{
+    async fn dispatch(&self, event: &RawEvent, delivery: &Delivery, tx: &Tx) -> Result<bool, Failure> {
+        let known_before = self.before.dispatch(event, delivery, tx).await?;
+        let decoded = match E::decode(event) {
+            Ok(decoded) => decoded,
+            Err(DecodeError::UnknownType { .. }) => return Ok(known_before),
+            Err(error) => return Err(Failure::Decode(error)),
+        };
+        for one in decoded {
+            self.handler.clone()(one, delivery.clone(), tx).await.map_err(Failure::Handler)?;
+        }
+        Ok(true)
+    }
+}
+
+impl<E, F, Before> Handlers for On<E, F, Before>
+where
+    E: EventSet,
+    F: for<'t> AsyncFnOnce(E, Delivery, &'t Tx) -> Result<(), BoxError> + Clone,
+    Before: Dispatch,
+{
+}

@@ -1,0 +1,27 @@
+//! From a broker to a handler: each event changes the consumer's state once and in order, or it is parked.
+//!
+//! One delivery is one transaction of the consumer's own database: lock the aggregate's position, write the inbox
+//! row, run the handler, commit, and only then acknowledge. What cannot be applied now is *parked*: its whole
+//! envelope is committed, and only then acknowledged. So nothing is acknowledged that is not stored.
+
+mod consumer;
+mod deliver;
+mod delivery;
+mod error;
+mod failure;
+mod handlers;
+mod line;
+mod order;
+mod policy;
+mod retry;
+mod run;
+mod source;
+mod status;
+
+pub use consumer::Consumer;
+pub use delivery::Delivery;
+pub use error::{ConsumeError, SourceError};
+pub use handlers::{Handlers, NoHandlers, On};
+pub use policy::{OrderPolicy, RetryPolicy};
+pub use source::{Acknowledge, Acknowledged, Incoming, Source};
+pub use status::ConsumerStatus;

@@ -1,0 +1,226 @@
+//! Everything that waits: reruns, outages of database and source, and the time of parked events.
+
+use std::time::Duration;
+
+use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
+use tokio::{
+    sync::{Notify, watch},
+    time::{Instant, sleep, sleep_until},
+};
+
+use super::{
+    ConsumeError, Incoming, Source, SourceError,
+    deliver::{Cause, Deliver, Matter, Settled},
+    error::{database_error, is_closed, is_outage},
+    failure::chain,
+    handlers::Dispatch,
+    line::Key,
+};
+use crate::{
+    observe,
+    store::{StoreError, inbox::ParkReason},
+};
+
+/// How often a transaction is run again at once after a deadlock or serialization failure.
+const RERUNS: usize = 5;
+/// How many parked aggregates are taken up in one go.
+const TAKE: u32 = 64;
+/// How long to rely on signals: another program may have parked or released something.
+const POLL: Duration = Duration::from_secs(1);
+/// The least wait after a look that found nothing although something was due.
+const BREATH: Duration = Duration::from_millis(20);
+
+/// The run is to end.
+#[derive(Debug)]
+pub(super) enum Halt {
+    /// It was asked to.
+    Stopped,
+    /// It cannot go on.
+    Broken(ConsumeError),
+}
+
+/// What wakes those who wait.
+#[derive(Debug)]
+pub(super) struct Bell {
+    stop: watch::Sender<bool>,
+    parked: Notify,
+}
+
+impl Bell {
+    pub(super) fn new() -> Self {
+        Self { stop: watch::Sender::new(false), parked: Notify::new() }
+    }
+
+    /// Nobody waits any longer.
+    pub(super) fn stop(&self) {
+        self.stop.send_replace(true);
+    }
+
+    pub(super) fn is_stopped(&self) -> bool {
+        *self.stop.borrow()
+    }
+
+    /// Something that waits for its time has changed.
+    pub(super) fn parked(&self) {
+        self.parked.notify_one();
+    }
+
+    async fn pause(&self, delay: Duration) -> Result<(), Halt> {
+        let mut stop = self.stop.subscribe();
+        tokio::select! {
+            () = sleep(delay) => Ok(()),
+            _ = stop.wait_for(|stop| *stop) => Err(Halt::Stopped),
+        }
+    }
+}
+
+fn reruns() -> ExponentialBackoff {
+    let (first, longest) = (Duration::from_millis(5), Duration::from_millis(200));
+    ExponentialBuilder::new().with_min_delay(first).with_max_delay(longest).with_max_times(RERUNS).with_jitter().build()
+}
+
+fn outage() -> ExponentialBackoff {
+    let (first, longest) = (Duration::from_millis(50), Duration::from_secs(5));
+    ExponentialBuilder::new().with_min_delay(first).with_max_delay(longest).without_max_times().with_jitter().build()
+}
+
+impl<H: Dispatch> Deliver<H> {
+    /// Looks whether the tables are there, and lets events of newer versions have another try.
+    pub(super) async fn open(&self, bell: &Bell) -> Result<(), Halt> {
+        let mut delays = outage();
+        loop {
+            let Err(error) = self.inbox.resume_newer(&self.db).await else { return Ok(()) };
+            if !database_error(&error).is_some_and(is_outage) || is_closed(&error) {
+                return Err(Halt::Broken(ConsumeError::Tables(error)));
+            }
+            wait_out(bell, &mut delays, error).await?;
+        }
+    }
+
+    /// Settles, however long the database takes to come back.
+    pub(super) async fn settle_surely(&self, matter: &Matter, bell: &Bell) -> Result<Settled, Halt> {
+        let (mut rerun_delays, mut outage_delays) = (reruns(), outage());
+        let mut failed = None;
+        loop {
+            let undone = match self.settle(matter, failed.as_ref()).await {
+                Ok(settled) => {
+                    self.counter.count(&settled);
+                    if matches!(settled, Settled::Parked { reason: ParkReason::Failing, .. }) {
+                        bell.parked();
+                    }
+                    return Ok(settled);
+                }
+                Err(undone) => undone,
+            };
+            if undone.is_transient
+                && let Some(delay) = rerun_delays.next()
+            {
+                bell.pause(delay).await?;
+                continue;
+            }
+            match undone.cause {
+                Cause::Event(event) => failed = Some(event),
+                Cause::Store(error) => {
+                    // If the attempt could not be written down, the outage may have been its reason: none is burnt.
+                    failed = None;
+                    wait_out(bell, &mut outage_delays, error).await?;
+                }
+            }
+        }
+    }
+
+    /// Applies what is parked of the aggregate as far as it is due and in sequence.
+    pub(super) async fn follow(&self, key: Key, bell: &Bell) -> Result<(), Halt> {
+        let matter = Matter::Parked(key);
+        while self.settle_surely(&matter, bell).await?.more() {
+            // What is left is due in the table: the next run takes it up.
+            if bell.is_stopped() {
+                return Err(Halt::Stopped);
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits until aggregates have a parked event whose time has come. `all_busy`: those found last time are in
+    /// work already, so there is no hurry.
+    pub(super) async fn due(&self, bell: &Bell, all_busy: bool) -> Vec<Key> {
+        let mut wait = if all_busy { POLL } else { Duration::ZERO };
+        loop {
+            if !wait.is_zero() {
+                tokio::select! {
+                    () = sleep(wait) => {}
+                    () = bell.parked.notified() => {}
+                }
+            }
+            wait = match self.look(BREATH).await {
+                Ok(Look::Due(keys)) => return keys,
+                Ok(Look::Wait(wait)) => wait.min(POLL),
+                Err(error) => {
+                    observe::warning!(error = chain(&error), "parked events could not be read, trying again");
+                    let _ = error;
+                    POLL
+                }
+            };
+        }
+    }
+
+    async fn look(&self, least: Duration) -> Result<Look, StoreError> {
+        let wait = match self.inbox.next_due(&self.db).await? {
+            Some(wait) if wait.is_zero() => Duration::ZERO,
+            Some(wait) => return Ok(Look::Wait(wait)),
+            None => return Ok(Look::Wait(POLL)),
+        };
+        let keys = self.inbox.due(&self.db, TAKE).await?;
+        Ok(if keys.is_empty() { Look::Wait(wait.max(least)) } else { Look::Due(keys) })
+    }
+}
+
+enum Look {
+    Due(Vec<Key>),
+    Wait(Duration),
+}
+
+async fn wait_out(bell: &Bell, delays: &mut ExponentialBackoff, error: StoreError) -> Result<(), Halt> {
+    if is_closed(&error) {
+        return Err(Halt::Broken(ConsumeError::Closed(error)));
+    }
+    observe::failure!(
+        error = chain(&error),
+        "the database does not take the consumer's work: nothing is acknowledged until it does"
+    );
+    bell.pause(delays.next().unwrap_or(POLL)).await
+}
+
+/// Reads the source, with pauses while it is unavailable. Cancel safe.
+#[derive(Debug)]
+pub(super) struct Reader<S> {
+    source: S,
+    delays: ExponentialBackoff,
+    again_at: Option<Instant>,
+}
+
+impl<S: Source> Reader<S> {
+    pub(super) fn new(source: S) -> Self {
+        Self { source, delays: outage(), again_at: None }
+    }
+
+    pub(super) async fn next(&mut self) -> Result<Option<Incoming>, SourceError> {
+        loop {
+            if let Some(again_at) = self.again_at {
+                sleep_until(again_at).await;
+                self.again_at = None;
+            }
+            match self.source.next().await {
+                Err(SourceError::Unavailable { source }) => {
+                    observe::warning!(error = chain(&*source), "the source is unavailable, trying again");
+                    let _ = source;
+                    self.again_at = Some(Instant::now() + self.delays.next().unwrap_or(POLL));
+                }
+                answer => {
+                    self.delays = outage();
+                    return answer;
+                }
+            }
+        }
+    }
+}
