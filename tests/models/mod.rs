@@ -6,6 +6,8 @@ pub mod customer;
 pub mod order;
 pub mod payload;
 pub mod seat;
+pub mod shelf;
+pub mod tally;
 
 use crate::support::TestDb;
 
@@ -18,4 +20,7 @@ pub async fn create_tables(db: &TestDb) {
     db.create_table(order::Entity).await;
     db.create_table(payload::Entity).await;
     db.create_table(seat::Entity).await;
+    db.create_table(shelf::by_kind::Entity).await;
+    db.create_table(shelf::by_number::Entity).await;
+    db.create_table(tally::Entity).await;
 }

@@ -78,8 +78,12 @@ pub enum SaveError {
         /// The aggregate's name.
         aggregate: &'static str,
     },
-    /// These events are stored already: an earlier save committed, or a clone of the root was saved.
+    /// All of these events are stored already: an earlier save committed, or a clone of the root was saved.
     /// Nothing was written twice; rebuild the root from the row.
+    ///
+    /// If only some are, because more was emitted since, it is [`SaveError::Db`] with the database's answer.
+    /// Inside a joined transaction the log cannot be asked, so there it means that some are; such a
+    /// transaction does not commit.
     #[error("the events of aggregate `{aggregate}` are stored already (`{event_id}`): rebuild the root from the row")]
     AlreadyCommitted {
         /// The aggregate's name.

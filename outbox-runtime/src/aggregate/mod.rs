@@ -9,6 +9,7 @@ mod root;
 mod row;
 mod save;
 mod transact;
+mod within;
 
 pub use connection::{OutboxConnection, OutboxTransaction};
 pub use error::{LoadError, SaveError};

@@ -2,25 +2,20 @@
 
 use std::ops::Deref;
 
-use sea_orm::{
-    ActiveModelTrait as _, ConnectionTrait as _, DatabaseConnection, DatabaseTransaction, DbErr, ModelTrait as _,
-    TransactionOptions,
-};
+use sea_orm::{ActiveModelTrait as _, ConnectionTrait as _, DatabaseTransaction, ModelTrait as _};
 use uuid::Uuid;
 
 use super::{
     Aggregate, OutboxConnection, PendingEvent, SaveError,
     connection::sealed::Place,
     key,
-    root::{Origin, Standing},
+    root::Standing,
     row::{Write, WriteError},
+    within::{Failure, within},
 };
 use crate::store::{
-    Scope, TxError,
-    append::{NewEvent, append, event_exists},
-    begin,
-    dialect::{Dialect, POISON, RELEASE, ROLLBACK_TO, SAVEPOINT},
-    is_unique_violation, lane_hash, signal,
+    append::{NewEvent, append},
+    is_event_stored_already, lane_hash,
 };
 
 /// An event as it was stored.
@@ -116,10 +111,10 @@ pub async fn save_all<A: Aggregate, C: OutboxConnection>(
         return Ok(Vec::new());
     }
     let writes = roots.iter_mut().map(|root| prepare(root, db)).collect::<Result<Vec<_>, _>>()?;
-    let first_event = roots.iter().find_map(first_event);
+    let events = all_events(roots);
     let shared: &[A] = roots;
     let writes = &writes;
-    let (written, settled) = within::<A, _, _, _>(db, first_event, async move |tx| write_all(shared, writes, tx).await).await?;
+    let (written, settled) = within::<A, _, _, _>(db, events, async move |tx| write_all(shared, writes, tx).await).await?;
     let mut answers = Vec::with_capacity(roots.len());
     for (root, (row, saved)) in roots.iter_mut().zip(written) {
         let (old, state) = root.__parts_mut();
@@ -144,22 +139,28 @@ pub async fn delete<A: Aggregate, C: OutboxConnection>(root: &mut A, db: &C) -> 
     let (id, row, staged) = (aggregate_id.as_str(), row.clone(), &staged);
     let work = async move |tx: &DatabaseTransaction| {
         match A::__delete(row, tx).await {
-            Ok(0) => return Err(Failure { error: SaveError::NotFound { aggregate: A::NAME }, wrote: false }),
+            Ok(0) => return Err(Failure::row::<A>(WriteError::NotFound, false)),
             Ok(_) => {}
             Err(error) => return Err(Failure::row::<A>(error, false)),
         }
         let events = store::<A>(tx, staged).await?;
         Ok(Deleted { aggregate_id: id.to_owned(), events })
     };
-    let (deleted, settled) = within::<A, _, _, _>(db, first_event(root), work).await?;
+    let events = all_events(std::slice::from_ref(root));
+    let (deleted, settled) = within::<A, _, _, _>(db, events, work).await?;
     let state = root.__parts_mut().1;
     state.pending.clear();
     state.origin = settled.origin(true);
     Ok(deleted)
 }
 
-fn first_event<A: Aggregate>(root: &A) -> Option<Uuid> {
-    root.__parts().1.pending.first().map(PendingEvent::event_id)
+/// What must be stored if an earlier try had committed all of this; empty if events cannot tell.
+fn all_events<A: Aggregate>(roots: &[A]) -> Vec<Uuid> {
+    let pending = || roots.iter().map(|root| root.__parts().1.pending());
+    if pending().any(<[_]>::is_empty) {
+        return Vec::new();
+    }
+    pending().flatten().map(PendingEvent::event_id).collect()
 }
 
 /// Everything that can be refused before any SQL.
@@ -181,160 +182,6 @@ fn prepare<A: Aggregate, C: OutboxConnection>(root: &mut A, db: &C) -> Result<Wr
         Standing::Loaded => Ok(Write::Update),
         Standing::Deleted => Err(SaveError::Deleted { aggregate: A::NAME }),
         Standing::Spent => Err(SaveError::Spent { aggregate: A::NAME }),
-    }
-}
-
-/// How a save ended well.
-enum Settled {
-    Committed,
-    /// In a transaction of ours that is still open.
-    Joined(Scope),
-    /// In the user's own transaction.
-    Unseen,
-}
-
-impl Settled {
-    fn origin(&self, deleted: bool) -> Origin {
-        match self {
-            Self::Committed if deleted => Origin::Deleted,
-            Self::Committed => Origin::Loaded,
-            Self::Joined(scope) => Origin::Joined { scope: scope.clone(), deleted },
-            Self::Unseen => Origin::Spent,
-        }
-    }
-}
-
-/// An error between the first statement and the last.
-struct Failure {
-    error: SaveError,
-    /// Something of the save may stand in the transaction.
-    wrote: bool,
-}
-
-impl Failure {
-    fn row<A: Aggregate>(error: WriteError, wrote: bool) -> Self {
-        let aggregate = A::NAME;
-        match error {
-            WriteError::NotFound => Self { error: SaveError::NotFound { aggregate }, wrote },
-            WriteError::Conflict => Self { error: SaveError::Conflict { aggregate }, wrote },
-            WriteError::Version => Self { error: SaveError::Version { aggregate }, wrote },
-            // It may come from a hook that runs after the row was written.
-            WriteError::Db(source) => Self { error: SaveError::Db { aggregate, source }, wrote: true },
-        }
-    }
-}
-
-impl From<SaveError> for Failure {
-    fn from(error: SaveError) -> Self {
-        Self { error, wrote: true }
-    }
-}
-
-/// Runs `work` in the transaction that `db` stands for, all of it or nothing.
-async fn within<A, C, T, F>(db: &C, first_event: Option<Uuid>, work: F) -> Result<(T, Settled), SaveError>
-where
-    A: Aggregate,
-    C: OutboxConnection,
-    F: for<'t> AsyncFnOnce(&'t DatabaseTransaction) -> Result<T, Failure> + Send,
-{
-    match db.place() {
-        Place::Open(db) => {
-            let tx = begin(db, TransactionOptions::default()).await?;
-            match work(&tx).await {
-                Ok(done) => {
-                    tx.commit().await.map_err(TxError::Commit)?;
-                    signal::committed();
-                    Ok((done, Settled::Committed))
-                }
-                Err(Failure { error, .. }) => {
-                    if let Err(error) = tx.rollback().await {
-                        crate::observe::detail!(%error, "ROLLBACK failed");
-                    }
-                    Err(explain::<A>(error, first_event, db).await)
-                }
-            }
-        }
-        Place::Raw(tx) => {
-            let done = whole::<A, _, _>(tx, work).await?;
-            signal::hinted();
-            Ok((done, Settled::Unseen))
-        }
-        Place::Ours(tx) => {
-            let inner = tx.raw().map_err(|source| SaveError::Db { aggregate: A::NAME, source })?;
-            let unfinished = tx.begin_save();
-            let outcome = whole::<A, _, _>(inner, work).await;
-            unfinished.ended();
-            match outcome {
-                Ok(done) => {
-                    tx.note_append();
-                    Ok((done, Settled::Joined(tx.scope().clone())))
-                }
-                Err(error) => {
-                    match &error {
-                        SaveError::Db { source, .. } => tx.note_failure(source),
-                        SaveError::Conflict { .. } => tx.note_conflict(),
-                        _ => {}
-                    }
-                    Err(error)
-                }
-            }
-        }
-    }
-}
-
-/// Runs `work` in an open transaction so that a caller who swallows its error and commits cannot store half
-/// of it: where a failed statement does not end the transaction a savepoint undoes it, elsewhere the
-/// transaction is made to fail.
-async fn whole<A, T, F>(tx: &DatabaseTransaction, work: F) -> Result<T, SaveError>
-where
-    A: Aggregate,
-    F: for<'t> AsyncFnOnce(&'t DatabaseTransaction) -> Result<T, Failure> + Send,
-{
-    let db_error = |source: DbErr| SaveError::Db { aggregate: A::NAME, source };
-    let dialect = Dialect::of(tx).map_err(|error| db_error(DbErr::Custom(error.to_string())))?;
-    let savepoints = dialect.goes_on_after_failure();
-    if savepoints {
-        tx.execute_unprepared(SAVEPOINT).await.map_err(db_error)?;
-    }
-    match work(tx).await {
-        Ok(done) => {
-            if savepoints {
-                tx.execute_unprepared(RELEASE).await.map_err(db_error)?;
-            }
-            Ok(done)
-        }
-        Err(Failure { error, wrote }) => {
-            let mended = if savepoints {
-                match tx.execute_unprepared(ROLLBACK_TO).await {
-                    Ok(_) => tx.execute_unprepared(RELEASE).await.map(drop),
-                    Err(error) => Err(error),
-                }
-            } else if wrote {
-                // The error of this statement is its purpose.
-                let _ = tx.execute_unprepared(POISON).await;
-                Ok(())
-            } else {
-                Ok(())
-            };
-            if let Err(error) = mended {
-                crate::observe::detail!(%error, "the savepoint of a failed save could not be undone");
-            }
-            Err(error)
-        }
-    }
-}
-
-/// After a failed save of our own transaction: had an earlier try committed?
-async fn explain<A: Aggregate>(error: SaveError, first_event: Option<Uuid>, db: &DatabaseConnection) -> SaveError {
-    let (Some(event_id), SaveError::Db { .. } | SaveError::NotFound { .. } | SaveError::Conflict { .. }) =
-        (first_event, &error)
-    else {
-        return error;
-    };
-    match event_exists(db, event_id).await {
-        Ok(true) => SaveError::AlreadyCommitted { aggregate: A::NAME, event_id },
-        // The first error says more than one met while looking for its cause.
-        Ok(false) | Err(_) => error,
     }
 }
 
@@ -403,13 +250,11 @@ fn stage<A: Aggregate>(
         .collect()
 }
 
-async fn store<A: Aggregate>(tx: &DatabaseTransaction, staged: &[NewEvent]) -> Result<Vec<StoredEvent>, SaveError> {
-    let sequences = append(tx, staged).await.map_err(|source| match staged.first() {
-        // The ids are fixed at `emit`: one that is there already was committed by an earlier try or a clone.
-        Some(first) if is_unique_violation(tx.get_database_backend(), &source) => {
-            SaveError::AlreadyCommitted { aggregate: A::NAME, event_id: first.event_id }
-        }
-        _ => SaveError::Db { aggregate: A::NAME, source },
+async fn store<A: Aggregate>(tx: &DatabaseTransaction, staged: &[NewEvent]) -> Result<Vec<StoredEvent>, Failure> {
+    let sequences = append(tx, staged).await.map_err(|source| {
+        let twice = is_event_stored_already(tx.get_database_backend(), &source);
+        let stored_already = staged.first().filter(|_| twice).map(|event| event.event_id);
+        Failure { stored_already, ..SaveError::Db { aggregate: A::NAME, source }.into() }
     })?;
     let stored = staged.iter().zip(sequences);
     Ok(stored.map(|(event, aggregate_sequence)| StoredEvent { event_id: event.event_id, aggregate_sequence }).collect())

@@ -1,6 +1,6 @@
 //! Which database errors a rerun of the whole transaction may cure. Judged by code, never by text.
 
-use sea_orm::{DbBackend, DbErr, RuntimeErr};
+use sea_orm::{DbBackend, DbErr, RuntimeErr, sqlx::error::DatabaseError};
 
 /// PostgreSQL: serialization failure, deadlock, lock not available.
 #[cfg(feature = "postgres")]
@@ -21,26 +21,32 @@ pub(crate) fn is_transient(backend: DbBackend, error: &DbErr) -> bool {
     }
 }
 
-/// A unique index or primary key refused the row.
-pub(crate) fn is_unique_violation(backend: DbBackend, error: &DbErr) -> bool {
-    let Some(code) = code(error) else { return false };
+/// The append was refused because an event with this id is stored. Not so if its sequence number is taken.
+pub(crate) fn is_event_stored_already(backend: DbBackend, error: &DbErr) -> bool {
+    let Some(error) = database_error(error) else { return false };
     match backend {
         #[cfg(feature = "postgres")]
-        DbBackend::Postgres => &*code == "23505",
-        // SQLITE_CONSTRAINT_PRIMARYKEY, SQLITE_CONSTRAINT_UNIQUE
+        DbBackend::Postgres => {
+            error.code().is_some_and(|code| code == "23505") && error.constraint() == Some("outbox_events_pkey")
+        }
+        // SQLITE_CONSTRAINT_PRIMARYKEY; the numbers are only UNIQUE, which is another code.
         #[cfg(feature = "sqlite")]
-        DbBackend::Sqlite => matches!(&*code, "1555" | "2067"),
+        DbBackend::Sqlite => error.code().is_some_and(|code| code == "1555"),
         _ => false,
     }
 }
 
 /// SQLSTATE, or SQLite's extended result code.
 fn code(error: &DbErr) -> Option<String> {
+    Some(database_error(error)?.code()?.into_owned())
+}
+
+fn database_error(error: &DbErr) -> Option<&dyn DatabaseError> {
     let (DbErr::Exec(RuntimeErr::SqlxError(error))
     | DbErr::Query(RuntimeErr::SqlxError(error))
     | DbErr::Conn(RuntimeErr::SqlxError(error))) = error
     else {
         return None;
     };
-    Some(error.as_database_error()?.code()?.into_owned())
+    error.as_database_error()
 }

@@ -18,7 +18,6 @@ use sea_orm::{
 
 use super::{signal, transient::is_transient};
 
-
 /// Why a transaction of ours was not committed.
 ///
 /// ```
@@ -131,7 +130,8 @@ pub struct Tx {
 #[derive(Debug)]
 struct Life {
     scope: Scope,
-    outer: Option<Arc<Health>>,
+    /// Of a savepoint: what it is in, and its own.
+    outer: Option<(Arc<Health>, Arc<Health>)>,
 }
 
 impl Drop for Life {
@@ -139,8 +139,11 @@ impl Drop for Life {
         if !self.scope.is_committed() {
             self.scope.end(ENDED);
         }
-        if let Some(outer) = &self.outer {
+        if let Some((outer, own)) = &self.outer {
             outer.nested.fetch_sub(1, Ordering::AcqRel);
+            outer.transient.fetch_or(own.transient.load(Ordering::Acquire), Ordering::AcqRel);
+            // The driver counts one level too few from here on: undoing this savepoint undid what it was in.
+            outer.broken.fetch_or(own.broken.load(Ordering::Acquire), Ordering::AcqRel);
         }
     }
 }
@@ -233,6 +236,11 @@ impl Tx {
         self.health.transient.store(true, Ordering::Release);
     }
 
+    /// A save stopped half-way and was undone, or the transaction was made to fail.
+    pub(crate) fn note_undone_save(&self) {
+        self.health.failed.store(true, Ordering::Release);
+    }
+
     /// Events were appended: wake the relay after the commit.
     pub(crate) fn note_append(&self) {
         self.health.appended.store(true, Ordering::Release);
@@ -279,8 +287,9 @@ impl Tx {
         let nested = self.seen(inner.begin_with_options(options).await)?;
         self.health.broken.store(false, Ordering::Release);
         self.health.nested.fetch_add(1, Ordering::AcqRel);
-        let life = Life { scope: Scope::new(), outer: Some(Arc::clone(&self.health)) };
-        Ok(Self { inner: nested, health: Arc::default(), life })
+        let health = Arc::<Health>::default();
+        let life = Life { scope: Scope::new(), outer: Some((Arc::clone(&self.health), Arc::clone(&health))) };
+        Ok(Self { inner: nested, health, life })
     }
 }
 
@@ -311,7 +320,7 @@ impl ConnectionTrait for Tx {
 impl TransactionSession for Tx {
     async fn commit(self) -> Result<(), DbErr> {
         let Self { inner, health, life } = self;
-        let Some(outer) = &life.outer else {
+        let Some((outer, _)) = &life.outer else {
             return Err(DbErr::Custom("the transaction is committed by `transact`".into()));
         };
         if health.nested.load(Ordering::Acquire) > 0 || health.broken.load(Ordering::Acquire) {
@@ -322,11 +331,7 @@ impl TransactionSession for Tx {
         if released.is_err() {
             outer.failed.store(true, Ordering::Release);
         }
-        for (flag, up) in [
-            (&health.failed, &outer.failed),
-            (&health.transient, &outer.transient),
-            (&health.appended, &outer.appended),
-        ] {
+        for (flag, up) in [(&health.failed, &outer.failed), (&health.appended, &outer.appended)] {
             up.fetch_or(flag.load(Ordering::Acquire), Ordering::AcqRel);
         }
         outer.unfinished.fetch_add(health.unfinished.load(Ordering::Acquire), Ordering::AcqRel);
@@ -334,10 +339,7 @@ impl TransactionSession for Tx {
     }
 
     async fn rollback(self) -> Result<(), DbErr> {
-        let Self { inner, health, life } = self;
-        if let Some(outer) = &life.outer {
-            outer.transient.fetch_or(health.transient.load(Ordering::Acquire), Ordering::AcqRel);
-        }
+        let Self { inner, health: _, life: _life } = self;
         inner.rollback().await
     }
 }
