@@ -1,5 +1,6 @@
 //! Row, sequence and events in one transaction.
 
+mod cancelled;
 mod half_way;
 mod lifecycle;
 mod model;
@@ -7,4 +8,7 @@ mod race;
 mod retry;
 mod rollback;
 mod spent;
+mod statements;
 mod swallowed;
+mod transact;
+mod waiting;

@@ -36,15 +36,29 @@ impl Wiretap {
                     let mut chunk = vec![0; 65_536];
                     loop {
                         let read = from_client.read(&mut chunk).await.unwrap_or(0);
+                        // Written down first: its answer may reach the test before this task runs again.
+                        statements.lock().unwrap().extend(listener.hear(&chunk[..read]));
                         if read == 0 || to_server.write_all(&chunk[..read]).await.is_err() {
                             break;
                         }
-                        statements.lock().unwrap().extend(listener.hear(&chunk[..read]));
                     }
                 });
             }
         });
         tap
+    }
+
+    /// A pool of one connection to the test's PostgreSQL database that goes through here, ready for use.
+    pub async fn on(db: &super::TestDb) -> (Self, sea_orm::DatabaseConnection) {
+        let (server, database) = db.url.rsplit_once('/').unwrap();
+        let (user, address) = server.rsplit_once('@').unwrap();
+        let tap = Self::start(address.to_owned()).await;
+        let mut options = sea_orm::ConnectOptions::new(format!("{user}@{}/{database}", tap.address));
+        options.max_connections(1).min_connections(1).sqlx_logging(false).test_before_acquire(false);
+        let pool = sea_orm::Database::connect(options).await.unwrap();
+        pool.ping().await.unwrap();
+        tap.take();
+        (tap, pool)
     }
 
     /// What was executed since the last call.
