@@ -2,6 +2,7 @@
 
 mod cancelled;
 mod half_way;
+mod keys;
 mod lifecycle;
 mod model;
 mod race;

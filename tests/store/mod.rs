@@ -1,1 +1,5 @@
-//! Placeholder.
+//! The tables: how they are made, and what stands in them.
+
+mod lanes;
+mod log;
+mod migrate;

@@ -20,7 +20,7 @@ pub(crate) fn lane_hash(aggregate_type: &str, aggregate_id: &str) -> i64 {
 /// that was renamed keeps the lane of its first name (`formerly`). `None` if `lanes` is 0.
 ///
 /// ```
-/// assert_eq!(outbox_runtime::lane_of("order", "42", 64), Some(44));
+/// assert_eq!(outbox_runtime::lane_of("order", "42", 64), Some(28));
 /// ```
 pub fn lane_of(aggregate_type: &str, aggregate_id: &str, lanes: u16) -> Option<u16> {
     let lane = lane_hash(aggregate_type, aggregate_id).checked_rem(i64::from(lanes))?;
