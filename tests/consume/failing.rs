@@ -135,9 +135,9 @@ each_database! {
         let mut status = consumer.status();
         let (mut broker, source) = Broker::new();
         tokio::spawn(consumer.run(source));
-        let mut broken = event("a", 1);
-        broken.payload = serde_json::json!({ "amount": "much" });
-        broker.settle(&broken).await;
+        let mut unreadable = event("a", 1);
+        unreadable.payload = serde_json::json!({ "amount": "much" });
+        broker.settle(&unreadable).await;
         let status = until(&mut status, |status| status.quarantined == 1).await;
         assert_eq!(status.parked, 1);
         assert_eq!(parked(&db.conn, "a").await, ["1 quarantined 1"]);
@@ -183,3 +183,65 @@ each_database! {
         assert_eq!(effects(&db.conn, "a").await, [1]);
     }
 }
+
+each_database! {
+    async fn what_commit_refuses_is_the_handlers_failure(db: TestDb) {
+        make_ledger(&db.conn).await;
+        db.conn.execute_unprepared("CREATE TABLE account (id integer PRIMARY KEY)").await.expect("account");
+        db.conn
+            .execute_unprepared(
+                "CREATE TABLE entry (account integer REFERENCES account (id) DEFERRABLE INITIALLY DEFERRED)",
+            )
+            .await
+            .expect("entry");
+        let consumer = Consumer::builder(db.conn.clone(), "billing").retries(soon()).on(
+            async |event: Added, delivery: Delivery, tx: &Tx| {
+                if delivery.aggregate_id() == "a" && delivery.attempt() < 3 {
+                    tx.execute_unprepared("INSERT INTO entry VALUES (7)").await?;
+                }
+                add(event, delivery, tx).await
+            },
+        );
+        let mut status = consumer.status();
+        let (mut broker, source) = Broker::new();
+        tokio::spawn(consumer.run(source));
+        broker.settle(&event("a", 1)).await;
+        broker.settle(&event("b", 1)).await;
+        let status = until(&mut status, |status| status.applied == 2).await;
+        assert_eq!(status.failures, 2);
+        assert_eq!((effects(&db.conn, "a").await, effects(&db.conn, "b").await), (vec![1], vec![1]));
+    }
+}
+
+each_database! {
+    async fn a_serialization_failure_burns_no_attempt(db: TestDb) {
+        if db.conn.get_database_backend() != sea_orm::DbBackend::Postgres {
+            return; // SQLite has one writer, and BEGIN IMMEDIATE waits for it.
+        }
+        make_ledger(&db.conn).await;
+        let calls = Arc::new(AtomicU32::new(0));
+        let count = Arc::clone(&calls);
+        let consumer = Consumer::builder(db.conn.clone(), "billing").retries(soon().max_attempts(1)).on(
+            async move |event: Added, delivery: Delivery, tx: &Tx| {
+                assert_eq!(delivery.attempt(), 1);
+                add(event, delivery, tx).await?;
+                match count.fetch_add(1, Ordering::SeqCst) {
+                    // Passed on, and swallowed.
+                    0 => tx.execute_unprepared(SERIALIZATION_FAILURE).await.map(drop)?,
+                    1 => drop(tx.execute_unprepared(SERIALIZATION_FAILURE).await),
+                    _ => {}
+                }
+                Ok(())
+            },
+        );
+        let mut status = consumer.status();
+        let (mut broker, source) = Broker::new();
+        tokio::spawn(consumer.run(source));
+        broker.settle(&event("a", 1)).await;
+        let status = until(&mut status, |status| status.applied == 1).await;
+        assert_eq!((status.failures, status.parked, calls.load(Ordering::SeqCst)), (0, 0, 3));
+        assert_eq!(effects(&db.conn, "a").await, [1]);
+    }
+}
+
+const SERIALIZATION_FAILURE: &str = "DO $$ BEGIN RAISE EXCEPTION 'as if' USING ERRCODE = '40001'; END $$";

@@ -58,8 +58,8 @@ pub struct Broker {
 impl Broker {
     pub fn new() -> (Self, mpsc::Receiver<Incoming>) {
         let (deliveries, source) = mpsc::channel(64);
-        let (acknowledger, acknowledged) = mpsc::unbounded_channel();
-        (Self { deliveries, acknowledged, acknowledger }, source)
+        let (acknowledger, heard) = mpsc::unbounded_channel();
+        (Self { deliveries, acknowledged: heard, acknowledger }, source)
     }
 
     pub async fn deliver(&self, event: &Envelope) {

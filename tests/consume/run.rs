@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use outbox_runtime::{ConsumeError, Consumer, Delivery, Source, SourceError, Tx};
+use sea_orm::ConnectionTrait;
 use tokio::sync::{Semaphore, oneshot};
 
 use super::fixture::*;
@@ -153,6 +154,41 @@ each_database! {
     }
 }
 
+each_database! {
+    async fn what_waited_for_the_last_event_of_a_killed_run_is_applied_by_the_next(db: TestDb) {
+        make_ledger(&db.conn).await;
+        let (entered, inside) = oneshot::channel();
+        let entered = Arc::new(Mutex::new(Some(entered)));
+        let consumer = Consumer::builder(db.connect().await, "billing").on(
+            async move |event: Added, delivery: Delivery, tx: &Tx| {
+                if delivery.aggregate_sequence() == 3 {
+                    let entered = entered.lock().expect("entered").take();
+                    if let Some(entered) = entered { let _ = entered.send(()); }
+                    return std::future::pending().await;
+                }
+                add(event, delivery, tx).await
+            },
+        );
+        let (mut broker, source) = Broker::new();
+        let run = tokio::spawn(consumer.run(source));
+        for sequence in [1, 3, 4, 2] {
+            broker.settle(&event("a", sequence)).await;
+        }
+        within(inside).await.expect("the handler runs");
+        run.abort();
+        assert!(within(run).await.expect_err("aborted").is_cancelled());
+        assert_eq!(effects(&db.conn, "a").await, [1, 2]);
+
+        let next = Consumer::builder(db.conn.clone(), "billing").on(add::<1>);
+        let mut status = next.status();
+        let (_broker, source) = Broker::new();
+        tokio::spawn(next.run(source));
+        until(&mut status, |status| status.applied == 2).await;
+        assert_eq!(effects(&db.conn, "a").await, [1, 2, 3, 4]);
+        assert!(parked(&db.conn, "a").await.is_empty());
+    }
+}
+
 struct Broken(u32);
 
 impl Source for Broken {
@@ -168,4 +204,27 @@ each_database! {
         let ended = within(run).await.expect("no panic");
         assert!(matches!(ended, Err(ConsumeError::Source(SourceError::Broken { .. }))));
     }
+}
+
+/// Compiles: the run that a function returns can be spawned, whatever its handlers capture.
+#[allow(dead_code)]
+fn audit(
+    db: sea_orm::DatabaseConnection,
+    source: impl Source + 'static,
+) -> impl Future<Output = Result<(), ConsumeError>> + Send {
+    let (greeting, counter) = (String::from("seen"), Arc::new(Mutex::new(0)));
+    Consumer::builder(db, "audit")
+        .on(add::<1>)
+        .on(async |_: Added<2>, _: Delivery, _: &Tx| Ok(()))
+        .on(async move |_: Added<3>, _: Delivery, tx: &Tx| {
+            *counter.lock().expect("counter") += greeting.len();
+            tx.execute_unprepared("SELECT 1").await?;
+            "7".parse::<u32>()?;
+            Ok(())
+        })
+        .run(source)
+}
+#[allow(dead_code)]
+fn spawned(db: sea_orm::DatabaseConnection, source: outbox_runtime::LocalSource) {
+    tokio::spawn(audit(db, source));
 }

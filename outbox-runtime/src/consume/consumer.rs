@@ -167,6 +167,18 @@ impl<H: Handlers> Consumer<H> {
     ///
     /// # Errors
     /// Only what no wait can mend: tables that are not migrated, a closed connection pool, a broken source.
+    ///
+    /// ```
+    /// use outbox_runtime::{BoxError, ConsumeError, Consumer, Delivery, EventSet, LocalSource, Tx};
+    ///
+    /// /// The run of a consumer whose handlers' types stay hidden, ready for `tokio::spawn`.
+    /// fn audit<E: EventSet + Send + 'static>(
+    ///     db: sea_orm::DatabaseConnection,
+    ///     source: LocalSource,
+    /// ) -> impl Future<Output = Result<(), ConsumeError>> + Send {
+    ///     Consumer::builder(db, "audit").on(async |_: E, _: Delivery, _: &Tx| Ok(())).run(source)
+    /// }
+    /// ```
     pub async fn run<S: Source>(self, source: S) -> Result<(), ConsumeError> {
         self.run_until(source, std::future::pending::<()>()).await
     }

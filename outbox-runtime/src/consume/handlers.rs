@@ -10,6 +10,10 @@ use crate::{
 
 /// A consumer that handles something. Sealed: made by [`Consumer::on`](crate::Consumer::on).
 ///
+/// A function that returns `Consumer<impl Handlers>` hides whether the handlers' futures are `Send`, so its run
+/// can be awaited but not spawned. Return the run itself where it shall be spawned: see
+/// [`Consumer::run`](crate::Consumer::run).
+///
 /// ```
 /// use outbox_runtime::{Consumer, Handlers};
 ///
@@ -48,14 +52,10 @@ impl Dispatch for NoHandlers {
 /// A handler `F` for the event set `E`, after the handlers in `Before`.
 ///
 /// ```
-/// use outbox_runtime::{Consumer, Handlers, NoHandlers, On};
+/// use outbox_runtime::{Consumer, NoHandlers, On};
 ///
-/// // A function that returns a consumer of one handler may write `Consumer<impl Handlers>`.
-/// fn same<E, F>(consumer: Consumer<On<E, F, NoHandlers>>) -> Consumer<impl Handlers>
-/// where
-///     On<E, F, NoHandlers>: Handlers,
-/// {
-///     consumer
+/// fn with_one_handler<E, F>(consumer: &Consumer<On<E, F, NoHandlers>>) -> &str {
+///     consumer.name()
 /// }
 /// ```
 pub struct On<E, F, Before> {

@@ -132,12 +132,8 @@ impl<H: Dispatch> Deliver<H> {
     /// Applies what is parked of the aggregate as far as it is due and in sequence.
     pub(super) async fn follow(&self, key: Key, bell: &Bell) -> Result<(), Halt> {
         let matter = Matter::Parked(key);
-        while self.settle_surely(&matter, bell).await?.more() {
-            // What is left is due in the table: the next run takes it up.
-            if bell.is_stopped() {
-                return Err(Halt::Stopped);
-            }
-        }
+        // What is left at a stop is due in the table: the next run takes it up.
+        while !bell.is_stopped() && self.settle_surely(&matter, bell).await?.more() {}
         Ok(())
     }
 
@@ -156,8 +152,9 @@ impl<H: Dispatch> Deliver<H> {
                 Ok(Look::Due(keys)) => return keys,
                 Ok(Look::Wait(wait)) => wait.min(POLL),
                 Err(error) => {
-                    observe::warning!(error = chain(&error), "parked events could not be read, trying again");
-                    let _ = error;
+                    let cause = chain(&error);
+                    observe::warning!(cause, "parked events could not be read, trying again");
+                    drop(cause);
                     POLL
                 }
             };
@@ -184,10 +181,9 @@ async fn wait_out(bell: &Bell, delays: &mut ExponentialBackoff, error: StoreErro
     if is_closed(&error) {
         return Err(Halt::Broken(ConsumeError::Closed(error)));
     }
-    observe::failure!(
-        error = chain(&error),
-        "the database does not take the consumer's work: nothing is acknowledged until it does"
-    );
+    let cause = chain(&error);
+    observe::failure!(cause, "the database refuses the consumer's work: nothing is acknowledged until it takes it");
+    drop(cause);
     bell.pause(delays.next().unwrap_or(POLL)).await
 }
 
@@ -212,8 +208,9 @@ impl<S: Source> Reader<S> {
             }
             match self.source.next().await {
                 Err(SourceError::Unavailable { source }) => {
-                    observe::warning!(error = chain(&*source), "the source is unavailable, trying again");
-                    let _ = source;
+                    let cause = chain(&*source);
+                    observe::warning!(cause, "the source is unavailable, trying again");
+                    drop(cause);
                     self.again_at = Some(Instant::now() + self.delays.next().unwrap_or(POLL));
                 }
                 answer => {

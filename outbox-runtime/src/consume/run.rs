@@ -116,8 +116,9 @@ async fn take<H: Dispatch>(deliver: &Deliver<H>, bell: &Bell, key: &Key, incomin
     let settled = deliver.settle_surely(&matter, bell).await?;
     if let Err(error) = acknowledger.acknowledge().await {
         // It is delivered again and found to be a duplicate.
-        observe::warning!(error = chain(&error), "a settled delivery could not be acknowledged");
-        let _ = error;
+        let cause = chain(&error);
+        observe::warning!(cause, "a settled delivery could not be acknowledged");
+        drop(cause);
     }
     if settled.more() { deliver.follow(key.clone(), bell).await } else { Ok(()) }
 }
