@@ -155,3 +155,28 @@ async fn after_the_opening_of_a_savepoint_was_dropped_nothing_is_let_through() {
     assert!(matches!(outcome, Err(Failed::Tx(TxError::Aborted))), "{outcome:?}");
     assert_eq!(db.stored("tallies").await, [0; 4]);
 }
+
+/// SQLite ends a transaction by itself when its disk is full; here a trigger asks for the same.
+#[tokio::test]
+async fn after_the_database_ended_the_transaction_nothing_is_let_through() {
+    let db = TestDb::new(Kind::Sqlite).await;
+    models::create_tables(&db).await;
+    db.run("CREATE TRIGGER full BEFORE INSERT ON outbox_events WHEN NEW.aggregate_id = '2' BEGIN SELECT RAISE(ROLLBACK, 'full'); END")
+        .await;
+    let outcome = transact(&db.conn, TxPolicy::default(), async |tx: &Tx| -> Result<(), Failed> {
+        Tally::open(1, 0).save(tx).await?;
+        assert!(Tally::open(2, 0).save(tx).await.is_err());
+        assert!(tx.execute_unprepared("INSERT INTO tallies VALUES (3, 0, false)").await.is_err());
+        assert!(Tally::open(4, 0).save(tx).await.is_err());
+        Ok(())
+    })
+    .await;
+    assert!(matches!(outcome, Err(Failed::Tx(TxError::Aborted))), "{outcome:?}");
+    assert_eq!(db.stored("tallies").await, [0; 4]);
+    // The connection is as good as new.
+    for id in 10..30 {
+        Tally::open(id, 0).save(&db.conn).await.unwrap();
+    }
+    assert!(Tally::open(2, 0).save(&db.conn).await.is_err());
+    assert_eq!(db.stored("tallies").await, [20; 4]);
+}

@@ -8,6 +8,10 @@ use crate::store::Tx;
 ///
 /// `DatabaseConnection` opens a transaction of its own; [`Tx`] and `DatabaseTransaction` are joined.
 ///
+/// A `DatabaseTransaction` commits whatever it is told to. If a `save` in it failed or was dropped half-way, by
+/// a time-out for example, roll it back: PostgreSQL answers the COMMIT of a failed transaction with success,
+/// and the row of a dropped `save` may stand in it without its events. [`Tx`] looks after both by itself.
+///
 /// ```
 /// # use outbox_runtime::{OutboxConnection, SaveError, doc::Order};
 /// async fn place<C: OutboxConnection>(db: &C) -> Result<i64, SaveError> {

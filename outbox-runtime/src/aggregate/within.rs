@@ -39,6 +39,8 @@ pub(super) struct Failure {
     pub(super) wrote: bool,
     /// The log has this event already.
     pub(super) stored_already: Option<Uuid>,
+    /// The transaction is not open any more.
+    pub(super) lost: bool,
 }
 
 impl Failure {
@@ -51,7 +53,7 @@ impl Failure {
             // It may come from a hook that runs after the row was written.
             WriteError::Db(source) => (SaveError::Db { aggregate, source }, true),
         };
-        Self { error, wrote, stored_already: None }
+        Self { error, wrote, stored_already: None, lost: false }
     }
 
     /// In an open transaction the log cannot be asked any more: the failed statement has to tell.
@@ -65,7 +67,7 @@ impl Failure {
 
 impl From<SaveError> for Failure {
     fn from(error: SaveError) -> Self {
-        Self { error, wrote: true, stored_already: None }
+        Self { error, wrote: true, stored_already: None, lost: false }
     }
 }
 
@@ -114,6 +116,9 @@ where
                         // would be answered with success.
                         tx.note_undone_save();
                     }
+                    if failure.lost {
+                        tx.note_lost();
+                    }
                     match &failure.error {
                         SaveError::Db { source, .. } => tx.note_failure(source),
                         SaveError::Conflict { .. } => tx.note_conflict(),
@@ -147,7 +152,7 @@ where
             }
             Ok(done)
         }
-        Err(failure) => {
+        Err(mut failure) => {
             let mended = if savepoints {
                 match tx.execute_unprepared(ROLLBACK_TO).await {
                     Ok(_) => tx.execute_unprepared(RELEASE).await.map(drop),
@@ -161,7 +166,9 @@ where
                 Ok(())
             };
             if let Err(error) = mended {
+                // SQLite ends a transaction by itself when its disk is full, or when a trigger asks for it.
                 crate::observe::detail!(%error, "the savepoint of a failed save could not be undone");
+                failure.lost = true;
             }
             Err(failure)
         }

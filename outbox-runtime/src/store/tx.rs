@@ -35,7 +35,9 @@ pub enum TxError {
     #[error("COMMIT failed, so it is not known whether it took place")]
     Commit(#[source] DbErr),
     /// A statement failed and its error was not passed on. Nothing was committed.
-    #[error("a statement failed inside the transaction and the closure returned `Ok`: the transaction was rolled back; return the error, or undo the statement with a savepoint (`tx.begin()`)")]
+    #[error(
+        "a statement failed inside the transaction and the closure returned `Ok`: the transaction was rolled back; return the error, or undo the statement with a savepoint (`tx.begin()`)"
+    )]
     Aborted,
     /// A `save` was dropped half-way, for example by a time-out. Nothing was committed.
     #[error("a `save` was dropped before it ended and the closure returned `Ok`: the transaction was rolled back")]
@@ -90,7 +92,7 @@ struct Health {
     failed: AtomicBool,
     /// A failure was met after which a rerun of the whole transaction may succeed.
     transient: AtomicBool,
-    /// A savepoint could not be opened. The driver may have rolled everything back by then, and further
+    /// A savepoint could not be opened or undone. The driver may have rolled everything back by then, and further
     /// statements would commit one by one: none is let through.
     broken: AtomicBool,
     /// Saves begun and not ended.
@@ -160,7 +162,10 @@ impl Unfinished<'_> {
 
 /// Opens a transaction in a task of its own. A `begin` that is dropped half-way can leave a pooled PostgreSQL
 /// connection inside a transaction that nobody ends (sqlx issue 4385); a task is not dropped half-way.
-pub(crate) async fn begin(db: &DatabaseConnection, options: TransactionOptions) -> Result<DatabaseTransaction, TxError> {
+pub(crate) async fn begin(
+    db: &DatabaseConnection,
+    options: TransactionOptions,
+) -> Result<DatabaseTransaction, TxError> {
     let mut options = options;
     if db.get_database_backend() == DbBackend::Sqlite && options.sqlite_transaction_mode.is_none() {
         // A deferred transaction that reads first cannot be upgraded once somebody else has written.
@@ -172,7 +177,9 @@ pub(crate) async fn begin(db: &DatabaseConnection, options: TransactionOptions) 
     let db = db.clone();
     match runtime.spawn(async move { db.begin_with_options(options).await }).await {
         Ok(begun) => begun.map_err(TxError::Begin),
-        Err(stopped) => Err(TxError::Begin(DbErr::Custom(format!("the task that opens the transaction ended: {stopped}")))),
+        Err(stopped) => {
+            Err(TxError::Begin(DbErr::Custom(format!("the task that opens the transaction ended: {stopped}"))))
+        }
     }
 }
 
@@ -241,6 +248,11 @@ impl Tx {
         self.health.failed.store(true, Ordering::Release);
     }
 
+    /// The database has ended the transaction by itself: what follows would commit statement by statement.
+    pub(crate) fn note_lost(&self) {
+        self.health.broken.store(true, Ordering::Release);
+    }
+
     /// Events were appended: wake the relay after the commit.
     pub(crate) fn note_append(&self) {
         self.health.appended.store(true, Ordering::Release);
@@ -267,7 +279,7 @@ impl Tx {
     pub(crate) fn raw(&self) -> Result<&DatabaseTransaction, DbErr> {
         if self.health.broken.load(Ordering::Acquire) {
             return Err(DbErr::Custom(
-                "this transaction was lost when a savepoint could not be opened: return the error".into(),
+                "this transaction is not open any more, since a savepoint could not be opened or undone: return the error".into(),
             ));
         }
         Ok(&self.inner)
