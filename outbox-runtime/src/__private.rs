@@ -4,8 +4,8 @@
 pub use inventory;
 pub use schemars;
 pub use sea_orm::{ActiveModelTrait, ColumnTrait, DatabaseTransaction, DbErr, EntityTrait, PrimaryKeyTrait};
-use serde::de::DeserializeOwned;
 pub use serde;
+use serde::de::DeserializeOwned;
 pub use uuid::Uuid;
 
 pub use crate::aggregate::generated::*;

@@ -49,25 +49,33 @@ pub enum SaveError {
         source: PayloadError,
     },
     /// The row to update or delete is not there.
-    #[error("aggregate `{aggregate}` has no row with this key: it was deleted, or never inserted (use `{aggregate}::new` for a new one)")]
+    #[error(
+        "aggregate `{aggregate}` has no row with this key: it was deleted, or never inserted (use `{aggregate}::new` for a new one)"
+    )]
     NotFound {
         /// The aggregate's name.
         aggregate: &'static str,
     },
     /// The row was changed by somebody else since it was read. `transact` reruns its closure on this.
-    #[error("aggregate `{aggregate}` was changed by another transaction since it was read: load it again, or use `transact`")]
+    #[error(
+        "aggregate `{aggregate}` was changed by another transaction since it was read: load it again, or use `transact`"
+    )]
     Conflict {
         /// The aggregate's name.
         aggregate: &'static str,
     },
     /// The version column is not set, or has no next number.
-    #[error("the version column of aggregate `{aggregate}` is not set or at its end: build the root from a row that was read")]
+    #[error(
+        "the version column of aggregate `{aggregate}` is not set or at its end: build the root from a row that was read"
+    )]
     Version {
         /// The aggregate's name.
         aggregate: &'static str,
     },
     /// The root was saved in a transaction whose outcome is not known, or that was rolled back.
-    #[error("aggregate `{aggregate}` was already saved in a transaction that may have rolled back: rebuild it from the row")]
+    #[error(
+        "aggregate `{aggregate}` was already saved in a transaction that may have rolled back: rebuild it from the row"
+    )]
     Spent {
         /// The aggregate's name.
         aggregate: &'static str,

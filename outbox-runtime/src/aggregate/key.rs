@@ -21,11 +21,7 @@ pub(super) fn encode(aggregate: &'static str, key: ValueTuple) -> Result<String,
     }
     let id = match <[String; 1]>::try_from(parts) {
         Ok([single]) => single,
-        Err(parts) => parts
-            .iter()
-            .map(|part| part.replace('~', "~0").replace('/', "~1"))
-            .collect::<Vec<_>>()
-            .join("/"),
+        Err(parts) => parts.iter().map(|part| part.replace('~', "~0").replace('/', "~1")).collect::<Vec<_>>().join("/"),
     };
     let length = id.chars().count();
     if length > MAX_AGGREGATE_ID {

@@ -114,7 +114,8 @@ pub async fn save_all<A: Aggregate, C: OutboxConnection>(
     let events = all_events(roots);
     let shared: &[A] = roots;
     let writes = &writes;
-    let (written, settled) = within::<A, _, _, _>(db, events, async move |tx| write_all(shared, writes, tx).await).await?;
+    let (written, settled) =
+        within::<A, _, _, _>(db, events, async move |tx| write_all(shared, writes, tx).await).await?;
     let mut answers = Vec::with_capacity(roots.len());
     for (root, (row, saved)) in roots.iter_mut().zip(written) {
         let (old, state) = root.__parts_mut();

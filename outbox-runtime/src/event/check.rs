@@ -61,10 +61,9 @@ pub(crate) fn to_checked_value<T: Serialize>(payload: &T) -> Result<Value, Paylo
     // Anything else the probe met is met again here, with serde_json's own words for it.
     let mut track = serde_path_to_error::Track::new();
     let serializer = serde_path_to_error::Serializer::new(serde_json::value::Serializer, &mut track);
-    let value = payload.serialize(serializer).map_err(|error| PayloadError::Serialize {
-        path: track.path().to_string(),
-        message: error.to_string(),
-    })?;
+    let value = payload
+        .serialize(serializer)
+        .map_err(|error| PayloadError::Serialize { path: track.path().to_string(), message: error.to_string() })?;
     check(&value, &mut Vec::new())?;
     Ok(value)
 }

@@ -6,8 +6,8 @@ mod descriptor;
 mod envelope;
 mod payload;
 
-pub use check::{MAX_PAYLOAD_DEPTH, PayloadError};
 pub(crate) use check::to_checked_value;
+pub use check::{MAX_PAYLOAD_DEPTH, PayloadError};
 pub use decode::DecodeError;
 pub(crate) use decode::parse;
 pub use descriptor::EventDescriptor;

@@ -80,7 +80,7 @@ impl Default for Settings {
             lanes: None,
             lease: Duration::from_secs(15),
             publish_timeout: Duration::from_secs(10),
-            batch: 1_000,
+            batch: 2_000,
             max_in_flight: 256,
             poll_min: Duration::from_millis(5),
             poll_max: Duration::from_secs(1),
@@ -131,7 +131,8 @@ impl<P: Publisher> RelayBuilder<P> {
         self
     }
 
-    /// About how many events one read brings (default 1000, at least 1). Up to four times as many are in memory.
+    /// About how many events one read brings (default 2000, at least 1). Up to about three times as many are in
+    /// memory.
     pub fn batch(mut self, events: usize) -> Self {
         self.settings.batch = events.max(1);
         self

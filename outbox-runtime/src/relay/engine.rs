@@ -1,6 +1,10 @@
 //! The relay's one task: everything that happens is an event of this loop.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use sea_orm::DatabaseConnection;
@@ -11,8 +15,9 @@ use super::{
     builder::Settings,
     lease::{self, Held, Round, Terms},
     mark::{self, Acknowledged, Marks},
+    pass::{Blocked as BlockedEvents, Passes},
     queue::Queue,
-    read::{self, Pace, Plan},
+    read::{self, Findings, Pace, Plan},
     send::{Blocked, Sent, send},
     wake::{self, Wake, Woken},
 };
@@ -49,6 +54,7 @@ pub(super) struct Engine<P> {
 
     held: BTreeMap<i16, Held>,
     queue: Queue,
+    passes: Passes,
     marks: Marks,
     blocked: Blocked,
     pace: Pace,
@@ -57,7 +63,7 @@ pub(super) struct Engine<P> {
     /// Set by `stop`: until when to wait for what is under way.
     stopping: Option<Instant>,
 
-    reading: Operation<(Plan, Result<Vec<PendingRow>, StoreError>)>,
+    reading: Operation<Findings>,
     marking: Operation<(Vec<Acknowledged>, Result<Vec<i16>, StoreError>)>,
     leasing: Operation<LeaseOutcome>,
 
@@ -90,6 +96,7 @@ impl<P: Publisher> Engine<P> {
             status,
             held: BTreeMap::new(),
             queue: Queue::new((settings.batch / 4).max(1)),
+            passes: Passes::default(),
             marks: Marks::new((settings.batch / 2).max(1), FLUSH_AFTER),
             blocked: Blocked::new(settings.backoff_min, settings.backoff_max),
             pace: Pace::new(settings.poll_min, settings.poll_max),
@@ -120,7 +127,8 @@ impl<P: Publisher> Engine<P> {
             self.report();
             let now = Instant::now();
             if let Some(deadline) = self.stopping
-                && (now >= deadline || (sends.is_empty() && self.marks.is_empty() && self.marking.is_none() && self.leasing.is_none()))
+                && (now >= deadline
+                    || (sends.is_empty() && self.marks.is_empty() && self.marking.is_none() && self.leasing.is_none()))
             {
                 break;
             }
@@ -133,7 +141,7 @@ impl<P: Publisher> Engine<P> {
                         self.landed(sent);
                     }
                 }
-                (plan, rows) = outcome(&mut self.reading) => self.have_read(&plan, rows),
+                findings = outcome(&mut self.reading) => self.have_found(findings),
                 (batch, held) = outcome(&mut self.marking) => self.have_marked(batch, held),
                 done = outcome(&mut self.leasing) => match done {
                     LeaseOutcome::Round(round) => self.rounded(round),
@@ -170,7 +178,8 @@ impl<P: Publisher> Engine<P> {
                 let unsettled: Vec<i16> = self.queue.lanes_in_flight().collect();
                 let accept = self.stopping.is_none();
                 self.leasing = Some(
-                    async move { LeaseOutcome::Round(lease::round(&table, terms, held, unsettled, accept).await) }.boxed(),
+                    async move { LeaseOutcome::Round(lease::round(&table, terms, held, unsettled, accept).await) }
+                        .boxed(),
                 );
             } else if self.may_release && self.stopping.is_none() {
                 let drained = self.drained();
@@ -191,7 +200,9 @@ impl<P: Publisher> Engine<P> {
         }
         if self.may_read() && self.pace.due <= now {
             let blocked = &self.blocked;
-            let plan = read::plan(&self.held, &self.queue, |lane| blocked.is_open(lane, now), &self.pace, self.settings.batch);
+            let may_read = |lane| blocked.is_open(lane, now);
+            let (queue, passes, batch) = (&self.queue, &self.passes, self.settings.batch);
+            let plan = read::plan(&self.db, &self.held, queue, passes, may_read, &self.pace, batch);
             match plan {
                 Some(plan) => self.reading = Some(read::run(self.db.clone(), plan).boxed()),
                 // Every lane waits: look again when one opens or is claimed.
@@ -204,7 +215,8 @@ impl<P: Publisher> Engine<P> {
     fn drained(&self) -> Vec<Lease> {
         let marking = self.marking.is_some();
         let settled = |(lane, held): (&i16, &Held)| {
-            (held.draining && !marking && self.queue.is_settled(*lane)).then_some(Lease { lane: *lane, fence: held.fence })
+            (held.draining && !marking && self.queue.is_settled(*lane))
+                .then_some(Lease { lane: *lane, fence: held.fence })
         };
         self.held.iter().filter_map(settled).collect()
     }
@@ -214,7 +226,7 @@ impl<P: Publisher> Engine<P> {
     }
 
     fn may_read(&self) -> bool {
-        let room = self.queue.known_len() <= self.settings.batch * 3;
+        let room = self.queue.known_len() <= self.settings.batch;
         self.reading.is_none() && self.stopping.is_none() && room && !self.held.is_empty()
     }
 
@@ -237,7 +249,7 @@ impl<P: Publisher> Engine<P> {
             Woken::Stop => {
                 self.stopping = Some(Instant::now() + self.settings.publish_timeout + self.terms.ttl);
                 let lanes: Vec<i16> = self.held.keys().copied().collect();
-                lanes.into_iter().for_each(|lane| self.queue.drop_waiting(lane));
+                lanes.into_iter().for_each(|lane| self.drop_waiting(lane));
             }
         }
     }
@@ -253,6 +265,7 @@ impl<P: Publisher> Engine<P> {
                     self.marks.push(Acknowledged { event_id, lease });
                 }
                 if self.queue.has_room_again(&key) {
+                    self.passes.want_restart(key.lane);
                     self.pace.now();
                 }
                 self.queue.acknowledged(key);
@@ -267,43 +280,58 @@ impl<P: Publisher> Engine<P> {
                     self.queue.acknowledged(key);
                 }
                 if self.stopping.is_some() || self.held.get(&lane).is_none_or(|held| held.draining) {
-                    self.queue.drop_waiting(lane);
+                    self.drop_waiting(lane);
                 }
             }
         }
     }
 
-    fn have_read(&mut self, plan: &Plan, rows: Result<Vec<PendingRow>, StoreError>) {
-        let rows = match rows {
-            Ok(rows) => rows,
-            Err(error) => {
+    fn have_found(&mut self, findings: Findings) {
+        let (plan, rows, blocked) = match findings {
+            Findings::Rows(plan, Ok(rows)) => {
+                let doubts = self.passes.doubts(&plan, &rows);
+                if !doubts.is_empty() {
+                    self.reading = Some(read::check(self.db.clone(), plan, rows, doubts).boxed());
+                    return;
+                }
+                (plan, rows, BlockedEvents::new())
+            }
+            Findings::Checked(plan, rows, Ok(blocked)) => (plan, rows, blocked),
+            Findings::Rows(_, Err(error)) | Findings::Checked(_, _, Err(error)) => {
                 self.failed("the outbox could not be read", &error);
                 self.pace.after_failure();
                 return;
             }
         };
+        self.admit(&plan, rows, &blocked);
+    }
+
+    fn admit(&mut self, plan: &Plan, rows: Vec<PendingRow>, blocked: &BlockedEvents) {
+        if self.stopping.is_some() {
+            return;
+        }
+        let more = self.passes.advance(plan, &rows);
         // A lane may have been lost, or lost and claimed again, since this was planned.
-        let still_ours: Vec<i16> = plan
-            .leases
-            .iter()
-            .filter(|lease| self.held.get(&lease.lane).is_some_and(|held| held.fence == lease.fence && !held.draining))
-            .map(|lease| lease.lane)
-            .collect();
-        let found = rows.len();
-        let rows = if self.stopping.is_some() {
-            Vec::new()
-        } else {
-            rows.into_iter().filter(|row| still_ours.binary_search(&row.lane).is_ok()).collect()
-        };
-        let admission = self.queue.admit(rows);
+        let mut ours = Vec::new();
+        for lease in &plan.leases {
+            if self.held.get(&lease.lane).is_some_and(|held| held.fence == lease.fence && !held.draining) {
+                ours.push(lease.lane);
+            } else {
+                self.passes.forget(lease.lane);
+            }
+        }
+        let busy: BTreeSet<i16> = rows.iter().map(|row| row.lane).collect();
+        let rows = rows.into_iter().filter(|row| ours.binary_search(&row.lane).is_ok()).collect();
+        let admission = self.queue.admit(rows, blocked, &mut self.passes);
         for (event_id, problem) in &admission.broken {
             observe::failure!(%event_id, problem, "a pending event cannot be published; its aggregate waits");
             self.shown.last_error = Some(format!("event {event_id} cannot be published: {problem}").into());
         }
-        let more = found >= plan.most || self.queue.fresh().any(|fresh| fresh >= plan.per_lane);
-        self.pace.saw_busy_lanes(self.queue.fresh().count());
-        self.dry = !more && admission.passed_over == 0;
-        self.pace.after(admission.taken, more && admission.taken > 0);
+        self.pace.saw_busy_lanes(busy.len());
+        // The end of a long pass says nothing of what was committed behind its cursor: one more look.
+        let whole = plan.lanes.iter().all(|lane| lane.after == 0);
+        self.dry = whole && !more && admission.passed_over == 0;
+        self.pace.after(admission.taken, more || !whole);
     }
 
     fn have_marked(&mut self, batch: Vec<Acknowledged>, held: Result<Vec<i16>, StoreError>) {
@@ -338,7 +366,7 @@ impl<P: Publisher> Engine<P> {
                 self.shown.live_relays = round.live_relays;
                 let draining: Vec<i16> =
                     self.held.iter().filter(|(_, held)| held.draining).map(|(lane, _)| *lane).collect();
-                draining.into_iter().for_each(|lane| self.queue.drop_waiting(lane));
+                draining.into_iter().for_each(|lane| self.drop_waiting(lane));
                 self.may_release = true;
                 self.next_round = Instant::now() + if round.wants_more { soon } else { self.terms.ttl / 3 };
                 if gained {
@@ -376,6 +404,13 @@ impl<P: Publisher> Engine<P> {
         }
         self.queue.drop_lane(lane);
         self.marks.drop_lane(lane);
+        self.passes.forget(lane);
+    }
+
+    /// What waits in memory is left to the next reader of the lane.
+    fn drop_waiting(&mut self, lane: i16) {
+        self.queue.drop_waiting(lane);
+        self.passes.forget(lane);
     }
 
     fn failed(&mut self, what: &str, error: &(dyn std::error::Error + 'static)) {
@@ -413,8 +448,12 @@ impl<P: Publisher> Engine<P> {
                 self.held.clear();
                 observe::notice!(relay = %self.relay_id, published = self.shown.published, "relay stopped");
             }
-            Some(Err(error)) => self.failed("the lanes could not be given back; they are free when their leases end", &error),
-            None => observe::warning!(relay = %self.relay_id, "the database did not answer; lanes are free when their leases end"),
+            Some(Err(error)) => {
+                self.failed("the lanes could not be given back; they are free when their leases end", &error)
+            }
+            None => {
+                observe::warning!(relay = %self.relay_id, "the database did not answer; lanes are free when their leases end")
+            }
         }
         self.report();
     }

@@ -1,9 +1,6 @@
 //! Which lanes this relay holds, and until when it may send on them.
 
-use std::{
-    collections::BTreeMap,
-    time::Duration,
-};
+use std::{collections::BTreeMap, time::Duration};
 
 use tokio::time::Instant;
 

@@ -80,8 +80,7 @@ pub(super) async fn flush(
     batch: Vec<Acknowledged>,
 ) -> (Vec<Acknowledged>, Result<Vec<i16>, StoreError>) {
     let leases: Vec<Lease> = batch.iter().map(|a| a.lease).collect::<BTreeSet<_>>().into_iter().collect();
-    let published: Vec<_> =
-        batch.iter().map(|a| Published { event_id: a.event_id, lane: a.lease.lane }).collect();
+    let published: Vec<_> = batch.iter().map(|a| Published { event_id: a.event_id, lane: a.lease.lane }).collect();
     let held = pending::mark(&db, &relay_id, &leases, &published).await;
     (batch, held)
 }

@@ -4,6 +4,7 @@ use std::collections::{HashMap, HashSet, VecDeque};
 
 use uuid::Uuid;
 
+use super::pass::{Blocked, Passes};
 use crate::{event::Envelope, store::pending::PendingRow};
 
 /// Which line an event stands in.
@@ -30,10 +31,8 @@ struct Load {
     /// Events of the lane that reading must pass over: waiting, in flight, or acknowledged and not marked.
     known: usize,
     in_flight: usize,
-    /// Rows of the last read that were not taken: reading must go deeper to see what stands behind them.
-    passed_over: usize,
-    /// Rows of the last read that were taken.
-    fresh: usize,
+    /// The last read left rows in the table for want of room in their line.
+    is_crowded: bool,
 }
 
 /// Lines whose head may be sent, lane by lane in turn.
@@ -92,60 +91,64 @@ pub(super) struct Admission {
 
 impl Queue {
     pub(super) fn new(longest_line: usize) -> Self {
-        Self { lines: HashMap::new(), ready: Ready::default(), known: HashMap::new(), lanes: HashMap::new(), longest_line }
+        Self {
+            lines: HashMap::new(),
+            ready: Ready::default(),
+            known: HashMap::new(),
+            lanes: HashMap::new(),
+            longest_line,
+        }
     }
 
-    /// Takes the rows of one read, which holds, per aggregate, all earlier rows that are not known.
-    /// Once a row of an aggregate is not taken, none of its later ones is.
-    pub(super) fn admit(&mut self, rows: Vec<PendingRow>) -> Admission {
+    /// Takes the rows of one read, except those that are `blocked` by a predecessor. Once a row of an aggregate is
+    /// not taken, none of its later ones is.
+    pub(super) fn admit(&mut self, rows: Vec<PendingRow>, blocked: &Blocked, passes: &mut Passes) -> Admission {
         let mut admission = Admission::default();
-        for load in self.lanes.values_mut() {
-            load.passed_over = 0;
-            load.fresh = 0;
-        }
         let mut refused: HashSet<Key> = HashSet::new();
-        let mut by_line: HashMap<Key, Vec<Envelope>> = HashMap::new();
-        let mut order = Vec::new();
+        for load in self.lanes.values_mut() {
+            load.is_crowded = false;
+        }
+        let mut unsorted: HashSet<Key> = HashSet::new();
         for row in rows {
-            let PendingRow { lane, event_id, event } = row;
+            let PendingRow { lane, event_id, event, .. } = row;
             let load = self.lanes.entry(lane).or_default();
             let envelope = match event {
                 Ok(envelope) => envelope,
                 Err(broken) => {
-                    load.passed_over += 1;
                     admission.broken.push((event_id, broken.problem));
                     refused.extend(broken.aggregate_id.map(|aggregate_id| Key { lane, aggregate_id }));
                     continue;
                 }
             };
-            let key = Key { lane, aggregate_id: envelope.context.aggregate_id.clone() };
-            let in_line = self.lines.get(&key).map_or(0, |line| line.waiting.len())
-                + by_line.get(&key).map_or(0, Vec::len);
-            if refused.contains(&key) || in_line >= self.longest_line {
-                load.passed_over += 1;
+            let context = &envelope.context;
+            let key = Key { lane, aggregate_id: context.aggregate_id.clone() };
+            let line = self.lines.entry(key.clone()).or_default();
+            let is_full = line.waiting.len() >= self.longest_line;
+            if is_full || blocked.contains(&event_id) || refused.contains(&key) {
+                load.is_crowded |= is_full;
                 admission.passed_over += 1;
+                if line.waiting.is_empty() && !line.in_flight {
+                    self.lines.remove(&key);
+                }
                 refused.insert(key);
                 continue;
             }
-            load.known += 1;
-            load.fresh += 1;
-            self.known.insert(event_id, lane);
+            if self.known.insert(event_id, lane).is_none() {
+                load.known += 1;
+            }
             admission.taken += 1;
-            by_line
-                .entry(key.clone())
-                .or_insert_with(|| {
-                    order.push(key);
-                    Vec::new()
-                })
-                .push(envelope);
-        }
-        for key in order {
-            let mut fresh = by_line.remove(&key).unwrap_or_default();
-            // Positions follow sequences already; the promise does not hang on it.
-            fresh.sort_by_key(|envelope| envelope.context.aggregate_sequence);
-            let line = self.lines.entry(key.clone()).or_default();
-            line.waiting.extend(fresh);
+            passes.took(lane, &context.aggregate_type, &context.aggregate_id, context.aggregate_sequence);
+            if line.waiting.back().is_some_and(|last| last.context.aggregate_sequence > context.aggregate_sequence) {
+                unsorted.insert(key.clone());
+            }
+            line.waiting.push_back(envelope);
             list(line, &mut self.ready, key);
+        }
+        // Positions follow sequences already; the promise does not hang on it.
+        for key in unsorted {
+            if let Some(line) = self.lines.get_mut(&key) {
+                line.waiting.make_contiguous().sort_by_key(|envelope| envelope.context.aggregate_sequence);
+            }
         }
         admission
     }
@@ -219,7 +222,7 @@ impl Queue {
         });
         if let Some(load) = self.lanes.get_mut(&lane) {
             load.known = load.known.saturating_sub(dropped);
-            load.passed_over = 0;
+            load.is_crowded = false;
         }
     }
 
@@ -232,34 +235,23 @@ impl Queue {
         }
     }
 
-    /// Ids that a read must pass over.
-    pub(super) fn known_ids(&self) -> Vec<Uuid> {
-        self.known.keys().copied().collect()
+    /// Ids of these lanes that a new pass must leave out.
+    pub(super) fn known_ids(&self, mut of: impl FnMut(i16) -> bool) -> Vec<Uuid> {
+        self.known.iter().filter(|(_, lane)| of(**lane)).map(|(id, _)| *id).collect()
     }
 
     pub(super) fn known_len(&self) -> usize {
         self.known.len()
     }
 
-    /// How deep a read must look into the lane before it meets anything new. Behind a line that is too long
-    /// it looks twice as deep each time.
-    pub(super) fn depth(&self, lane: i16) -> usize {
-        self.lanes.get(&lane).map_or(0, |load| load.known + 2 * load.passed_over)
+    /// Events of the lane that a new pass must leave out.
+    pub(super) fn known_in(&self, lane: i16) -> usize {
+        self.lanes.get(&lane).map_or(0, |load| load.known)
     }
 
-    /// Rows that the last read did not take.
-    pub(super) fn passed_over(&self) -> usize {
-        self.lanes.values().map(|load| 2 * load.passed_over).sum()
-    }
-
-    /// Rows that the last read took, lane by lane where there were any.
-    pub(super) fn fresh(&self) -> impl Iterator<Item = usize> {
-        self.lanes.values().map(|load| load.fresh).filter(|fresh| *fresh > 0)
-    }
-
-    /// A line was too long for some of the last read's rows, and is short again.
+    /// The line was too long for some of the last read's rows, and is short again.
     pub(super) fn has_room_again(&self, key: &Key) -> bool {
-        self.lanes.get(&key.lane).is_some_and(|load| load.passed_over > 0)
+        self.lanes.get(&key.lane).is_some_and(|load| load.is_crowded)
             && self.lines.get(key).is_none_or(|line| line.waiting.len() <= self.longest_line / 2)
     }
 

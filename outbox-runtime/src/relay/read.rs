@@ -5,25 +5,40 @@ use std::{collections::BTreeMap, time::Duration};
 use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 use sea_orm::DatabaseConnection;
 use tokio::time::Instant;
+use uuid::Uuid;
 
-use super::{lease::Held, queue::Queue};
+use super::{
+    lease::Held,
+    pass::{Blocked, Passes},
+    queue::Queue,
+};
 use crate::store::{
     StoreError,
     lanes::Lease,
-    pending::{self, PendingRow},
+    pending::{self, Doubt, LaneRead, PendingRow},
 };
 
 /// What a read looks at.
 #[derive(Debug)]
 pub(super) struct Plan {
-    pub(super) lanes: Vec<(i16, i64)>,
+    pub(super) lanes: Vec<LaneRead>,
     /// The leases under which it was planned: rows of a lane whose fence has moved are not taken.
     pub(super) leases: Vec<Lease>,
-    known: Vec<uuid::Uuid>,
+    known: Vec<Uuid>,
     /// New rows asked of each lane.
     pub(super) per_lane: usize,
-    /// Rows asked of all lanes together; those passed over before stand in the way again.
+    /// Rows asked of all lanes together.
     pub(super) most: usize,
+    /// The database reads all lanes in one order of positions, without a depth per lane.
+    pub(super) in_one_order: bool,
+}
+
+/// What came of a plan.
+#[derive(Debug)]
+pub(super) enum Findings {
+    Rows(Plan, Result<Vec<PendingRow>, StoreError>),
+    /// Rows with their doubts settled: the events whose predecessor is pending.
+    Checked(Plan, Vec<PendingRow>, Result<Blocked, StoreError>),
 }
 
 /// The pace of reading: at once while there is more, slower and slower while there is nothing.
@@ -87,8 +102,10 @@ fn idle(min: Duration, max: Duration) -> ExponentialBackoff {
 
 /// Plans a read over the lanes that may be read. `None`: there is none.
 pub(super) fn plan(
+    db: &DatabaseConnection,
     held: &BTreeMap<i16, Held>,
     queue: &Queue,
+    passes: &Passes,
     mut may_read: impl FnMut(i16) -> bool,
     pace: &Pace,
     batch: usize,
@@ -102,13 +119,27 @@ pub(super) fn plan(
         return None;
     }
     let per_lane = pace.per_lane(batch, leases.len());
-    let deep = |lane| i64::try_from(queue.depth(lane) + per_lane).unwrap_or(i64::MAX);
-    let lanes = leases.iter().map(|lease| (lease.lane, deep(lease.lane))).collect();
-    Some(Plan { lanes, leases, known: queue.known_ids(), per_lane, most: batch * 2 + queue.passed_over() })
+    let lane_read = |lease: &Lease| {
+        let after = passes.cursor(lease.lane);
+        // Behind the cursor nothing is known yet; a new pass meets what is in memory first.
+        let deep = if after == 0 { queue.known_in(lease.lane) + per_lane } else { per_lane };
+        LaneRead { number: lease.lane, after, take: i64::try_from(deep).unwrap_or(i64::MAX) }
+    };
+    let lanes: Vec<LaneRead> = leases.iter().map(lane_read).collect();
+    let in_one_order = pending::reads_in_one_order(db);
+    let known = queue.known_ids(|lane| in_one_order || passes.cursor(lane) == 0);
+    Some(Plan { lanes, leases, known, per_lane, most: batch * 2, in_one_order })
 }
 
 /// Reads what was planned.
-pub(super) async fn run(db: DatabaseConnection, plan: Plan) -> (Plan, Result<Vec<PendingRow>, StoreError>) {
+pub(super) async fn run(db: DatabaseConnection, plan: Plan) -> Findings {
     let rows = pending::read(&db, &plan.lanes, &plan.known, i64::try_from(plan.most).unwrap_or(i64::MAX)).await;
-    (plan, rows)
+    Findings::Rows(plan, rows)
+}
+
+/// Settles doubts by a look at the table, which is later than the read: a predecessor that is not pending now was
+/// published.
+pub(super) async fn check(db: DatabaseConnection, plan: Plan, rows: Vec<PendingRow>, doubts: Vec<Doubt>) -> Findings {
+    let blocked = pending::blocked(&db, &doubts).await.map(|blocked| blocked.into_iter().collect());
+    Findings::Checked(plan, rows, blocked)
 }

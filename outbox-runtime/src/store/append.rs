@@ -25,7 +25,11 @@ pub(crate) struct NewEvent {
 
 impl NewEvent {
     pub(crate) fn headers_json(&self) -> serde_json::Value {
-        self.headers.iter().map(|(name, value)| (name.clone(), value.clone().into())).collect::<serde_json::Map<_, _>>().into()
+        self.headers
+            .iter()
+            .map(|(name, value)| (name.clone(), value.clone().into()))
+            .collect::<serde_json::Map<_, _>>()
+            .into()
     }
 }
 

@@ -200,7 +200,12 @@ impl Inbox {
         Ok(db.execute_raw(self.dialect.statement(text, values)).await?.rows_affected())
     }
 
-    async fn one(&self, db: &impl ConnectionTrait, text: &str, values: Vec<Value>) -> Result<Option<QueryResult>, DbErr> {
+    async fn one(
+        &self,
+        db: &impl ConnectionTrait,
+        text: &str,
+        values: Vec<Value>,
+    ) -> Result<Option<QueryResult>, DbErr> {
         db.query_one_raw(self.dialect.statement(text, values)).await
     }
 

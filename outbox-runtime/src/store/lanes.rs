@@ -40,7 +40,8 @@ impl Lanes {
         }
         let row = self.db.query_one_raw(self.dialect.statement(texts.meta, [])).await?;
         let lanes: i32 = row.ok_or(StoreError::NotMigrated)?.try_get("", "lanes")?;
-        u16::try_from(lanes).map_err(|_| StoreError::Corrupt { table: "outbox_meta", found: format!("lanes = {lanes}") })
+        u16::try_from(lanes)
+            .map_err(|_| StoreError::Corrupt { table: "outbox_meta", found: format!("lanes = {lanes}") })
     }
 
     /// Says that this relay lives and returns how many do, itself included.
@@ -63,10 +64,10 @@ impl Lanes {
     /// Claims up to `most` free or expired lanes, none of `except`.
     pub(crate) async fn claim(&self, most: usize, except: &[i16]) -> Result<Vec<Lease>, StoreError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
-        let values =
-            [(&self.relay_id).into(), millis(self.ttl).into(), most.into(), self.dialect.lanes(except)];
+        let values = [(&self.relay_id).into(), millis(self.ttl).into(), most.into(), self.dialect.lanes(except)];
         let rows = self.db.query_all_raw(self.dialect.statement(self.dialect.texts().claim, values)).await?;
-        let lease = |row: &sea_orm::QueryResult| Ok(Lease { lane: row.try_get("", "lane")?, fence: row.try_get("", "fence")? });
+        let lease =
+            |row: &sea_orm::QueryResult| Ok(Lease { lane: row.try_get("", "lane")?, fence: row.try_get("", "fence")? });
         rows.iter().map(lease).collect()
     }
 

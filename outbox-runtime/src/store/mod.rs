@@ -19,5 +19,5 @@ pub(crate) use lane::lane_hash;
 pub use lane::lane_of;
 pub use migration::{DEFAULT_LANES, MAX_LANES, inbox_migrations, migrations, outbox_migrations};
 pub(crate) use transient::is_event_stored_already;
-pub use tx::{Tx, TxError};
 pub(crate) use tx::{Scope, begin};
+pub use tx::{Tx, TxError};

@@ -10,6 +10,7 @@ use crate::event::{Envelope, EventContext, Headers};
 #[derive(Debug)]
 pub(crate) struct PendingRow {
     pub(crate) lane: i16,
+    pub(crate) position: i64,
     pub(crate) event_id: Uuid,
     pub(crate) event: Result<Envelope, Broken>,
 }
@@ -29,20 +30,51 @@ pub(crate) struct Published {
     pub(crate) lane: i16,
 }
 
-/// Reads the lowest pending rows of each lane: `take` rows deep, `known` ones counted but left out,
-/// and about `most` in all.
+/// What to read of one lane.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LaneRead {
+    pub(crate) number: i16,
+    /// Only positions above this one.
+    pub(crate) after: i64,
+    /// How many rows deep, known ones counted.
+    pub(crate) take: i64,
+}
+
+/// An event that may have to wait for one before it.
+#[derive(Clone, Debug)]
+pub(crate) struct Doubt {
+    pub(crate) event_id: Uuid,
+    pub(crate) aggregate_type: String,
+    pub(crate) aggregate_id: String,
+    /// The sequence of the event before it.
+    pub(crate) predecessor: i64,
+}
+
+/// Reads the lowest pending rows of each lane above its position, `known` ones left out, at most `most` in all.
 ///
-/// One statement, so one snapshot: when an event of an aggregate is in it, so are all earlier ones that are
-/// neither published nor in `known`.
+/// One statement, so one snapshot: in a lane read from position 0, when an event of an aggregate is in it, so are
+/// all earlier ones that are neither published nor in `known`.
 pub(crate) async fn read(
     db: &DatabaseConnection,
-    lanes: &[(i16, i64)],
+    lanes: &[LaneRead],
     known: &[Uuid],
     most: i64,
 ) -> Result<Vec<PendingRow>, StoreError> {
     let dialect = Dialect::of(db)?;
     let rows = db.query_all_raw(dialect.read(lanes, known, most)).await?;
     rows.iter().map(|row| pending_row(dialect, row)).collect()
+}
+
+/// Whether [`read`] takes all lanes in one order of positions instead of `take` rows of each.
+pub(crate) fn reads_in_one_order(db: &DatabaseConnection) -> bool {
+    Dialect::of(db).is_ok_and(Dialect::reads_in_one_order)
+}
+
+/// Which of these events have a predecessor that is still pending.
+pub(crate) async fn blocked(db: &DatabaseConnection, doubts: &[Doubt]) -> Result<Vec<Uuid>, StoreError> {
+    let dialect = Dialect::of(db)?;
+    let rows = db.query_all_raw(dialect.blocked(doubts)).await?;
+    Ok(rows.iter().map(|row| dialect.get_uuid(row, "event_id")).collect::<Result<_, _>>()?)
 }
 
 /// Deletes the pending rows of `published`, lane by lane only where the lease still stands; those lanes.
@@ -63,7 +95,7 @@ fn pending_row(dialect: Dialect, row: &QueryResult) -> Result<PendingRow, StoreE
             .map_err(|error| Broken { aggregate_id: Some(id), problem: error.to_string() }),
         None => Err(Broken { aggregate_id: None, problem: "the log has no such event".into() }),
     };
-    Ok(PendingRow { lane: row.try_get("", "lane")?, event_id, event })
+    Ok(PendingRow { lane: row.try_get("", "lane")?, position: row.try_get("", "position")?, event_id, event })
 }
 
 fn envelope(dialect: Dialect, row: &QueryResult, event_id: Uuid) -> Result<Envelope, DbErr> {

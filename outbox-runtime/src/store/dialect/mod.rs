@@ -11,10 +11,17 @@ mod sqlite;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement, Value};
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement, Value,
+};
 use uuid::Uuid;
 
-use super::{StoreError, append::NewEvent, lanes::Lease, pending::Published};
+use super::{
+    StoreError,
+    append::NewEvent,
+    lanes::Lease,
+    pending::{Doubt, LaneRead, Published},
+};
 
 /// Answers an error inside an aborted PostgreSQL transaction and nothing elsewhere.
 pub(crate) const PROBE: &str = "SELECT 1";
@@ -165,10 +172,24 @@ impl Dialect {
         per_dialect!(self, await append(tx, events))
     }
 
-    /// The lowest pending rows of each lane that are not `known`: at most `take` rows deep per lane, known ones
-    /// counted, and about `most` in all.
-    pub(crate) fn read(self, lanes: &[(i16, i64)], known: &[Uuid], most: i64) -> Statement {
+    /// See [`pending::read`](super::pending::read).
+    pub(crate) fn read(self, lanes: &[LaneRead], known: &[Uuid], most: i64) -> Statement {
         per_dialect!(self, read(lanes, known, most))
+    }
+
+    /// See [`pending::reads_in_one_order`](super::pending::reads_in_one_order).
+    pub(crate) fn reads_in_one_order(self) -> bool {
+        match self {
+            #[cfg(feature = "postgres")]
+            Self::Postgres => false,
+            #[cfg(feature = "sqlite")]
+            Self::Sqlite => true,
+        }
+    }
+
+    /// See [`pending::blocked`](super::pending::blocked).
+    pub(crate) fn blocked(self, doubts: &[Doubt]) -> Statement {
+        per_dialect!(self, blocked(doubts))
     }
 
     /// Deletes the pending rows of published events whose lane is still held at its fence; those lanes.

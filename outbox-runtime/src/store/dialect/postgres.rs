@@ -3,11 +3,17 @@
 use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
-use sea_orm::{ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement, Value};
+use sea_orm::{
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement, Value,
+};
 use uuid::Uuid;
 
 use super::{StoreError, Texts};
-use crate::store::{append::NewEvent, lanes::Lease, pending::Published};
+use crate::store::{
+    append::NewEvent,
+    lanes::Lease,
+    pending::{Doubt, LaneRead, Published},
+};
 
 pub(super) const TEXTS: Texts = Texts {
     outbox_up: include_str!("postgres/outbox_up.sql"),
@@ -146,25 +152,44 @@ pub(super) async fn append(tx: &DatabaseTransaction, events: &[NewEvent]) -> Res
 const READ: &str = "\
 WITH head AS MATERIALIZED (
   SELECT p.lane, p.position, p.event_id
-  FROM unnest($1::smallint[], $2::bigint[]) AS l (lane, take)
+  FROM unnest($1::smallint[], $2::bigint[], $3::bigint[]) AS l (lane, after, take)
   CROSS JOIN LATERAL (
     SELECT q.lane, q.position, q.event_id FROM outbox_pending q
-    WHERE q.lane = l.lane AND NOT q.held ORDER BY q.position LIMIT l.take
+    WHERE q.lane = l.lane AND q.position > l.after AND NOT q.held ORDER BY q.position LIMIT l.take
   ) p
 )
-SELECT h.lane, h.event_id, e.aggregate_type, e.aggregate_id, e.aggregate_sequence, e.event_type, e.schema_version,
-       e.payload, e.headers, e.occurred_at
+SELECT h.lane, h.position, h.event_id, e.aggregate_type, e.aggregate_id, e.aggregate_sequence, e.event_type,
+       e.schema_version, e.payload, e.headers, e.occurred_at
 FROM head h LEFT JOIN outbox_events e ON e.event_id = h.event_id
-WHERE NOT EXISTS (SELECT 1 FROM unnest($3::uuid[]) AS known (event_id) WHERE known.event_id = h.event_id)
-ORDER BY h.position LIMIT $4";
+WHERE NOT EXISTS (SELECT 1 FROM unnest($4::uuid[]) AS known (event_id) WHERE known.event_id = h.event_id)
+ORDER BY h.position LIMIT $5";
 
-pub(super) fn read(lanes: &[(i16, i64)], known: &[Uuid], most: i64) -> Statement {
-    let (numbers, takes): (Vec<i16>, Vec<i64>) = lanes.iter().copied().unzip();
-    Statement::from_sql_and_values(
-        DbBackend::Postgres,
-        READ,
-        [Value::from(numbers), Value::from(takes), Value::from(known.to_vec()), most.into()],
-    )
+pub(super) fn read(lanes: &[LaneRead], known: &[Uuid], most: i64) -> Statement {
+    let values = [
+        Value::from(lanes.iter().map(|lane| lane.number).collect::<Vec<i16>>()),
+        Value::from(lanes.iter().map(|lane| lane.after).collect::<Vec<i64>>()),
+        Value::from(lanes.iter().map(|lane| lane.take).collect::<Vec<i64>>()),
+        Value::from(known.to_vec()),
+        most.into(),
+    ];
+    Statement::from_sql_and_values(DbBackend::Postgres, READ, values)
+}
+
+const BLOCKED: &str = "\
+SELECT d.event_id FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[])
+  AS d (event_id, aggregate_type, aggregate_id, predecessor)
+JOIN outbox_events e ON e.aggregate_type = d.aggregate_type AND e.aggregate_id = d.aggregate_id
+  AND e.aggregate_sequence = d.predecessor
+JOIN outbox_pending p ON p.event_id = e.event_id";
+
+pub(super) fn blocked(doubts: &[Doubt]) -> Statement {
+    let values = [
+        Value::from(doubts.iter().map(|doubt| doubt.event_id).collect::<Vec<Uuid>>()),
+        Value::from(doubts.iter().map(|doubt| doubt.aggregate_type.clone()).collect::<Vec<String>>()),
+        Value::from(doubts.iter().map(|doubt| doubt.aggregate_id.clone()).collect::<Vec<String>>()),
+        Value::from(doubts.iter().map(|doubt| doubt.predecessor).collect::<Vec<i64>>()),
+    ];
+    Statement::from_sql_and_values(DbBackend::Postgres, BLOCKED, values)
 }
 
 /// The lane rows are locked first; a lane that is not ours any more takes no part.

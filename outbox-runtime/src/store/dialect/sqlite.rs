@@ -14,7 +14,13 @@ use serde_json::json;
 use uuid::Uuid;
 
 use super::{StoreError, Texts};
-use crate::store::{TxError, append::NewEvent, begin, lanes::Lease, pending::Published};
+use crate::store::{
+    TxError,
+    append::NewEvent,
+    begin,
+    lanes::Lease,
+    pending::{Doubt, LaneRead, Published},
+};
 
 /// The database's clock in whole microseconds since 1970; it ticks in milliseconds.
 macro_rules! now {
@@ -175,21 +181,32 @@ pub(super) async fn append(tx: &DatabaseTransaction, events: &[NewEvent]) -> Res
 }
 
 /// One writer at a time makes positions follow commits, so one order over all lanes is enough, without a depth
-/// per lane.
-/// The plus keeps the planner on the primary key, whose order is wanted.
+/// per lane. The plus keeps the planner on the primary key, whose order is wanted.
 const READ: &str = "\
-SELECT p.lane, p.event_id, e.aggregate_type, e.aggregate_id, e.aggregate_sequence, e.event_type, e.schema_version,
-       e.payload, e.headers, e.occurred_at
+SELECT p.lane, p.position, p.event_id, e.aggregate_type, e.aggregate_id, e.aggregate_sequence, e.event_type,
+       e.schema_version, e.payload, e.headers, e.occurred_at
 FROM (SELECT lane, position, event_id FROM outbox_pending
-      WHERE NOT held AND +lane IN (SELECT value FROM json_each(?1))
-        AND event_id NOT IN (SELECT value FROM json_each(?2))
-      ORDER BY position LIMIT ?3) p
+      WHERE NOT held AND position > ?1 AND +lane IN (SELECT value FROM json_each(?2))
+        AND event_id NOT IN (SELECT value FROM json_each(?3))
+      ORDER BY position LIMIT ?4) p
 LEFT JOIN outbox_events e ON e.event_id = p.event_id
 ORDER BY p.position";
 
-pub(super) fn read(lanes: &[(i16, i64)], known: &[Uuid], most: i64) -> Statement {
-    let lanes = list(lanes.iter().map(|(lane, _)| json!(lane)));
-    statement(READ, [lanes, list(known.iter().map(|id| json!(id))), most.into()])
+pub(super) fn read(lanes: &[LaneRead], known: &[Uuid], most: i64) -> Statement {
+    let after = lanes.iter().map(|lane| lane.after).min().unwrap_or(0);
+    let lanes = list(lanes.iter().map(|lane| json!(lane.number)));
+    statement(READ, [after.into(), lanes, list(known.iter().map(|id| json!(id))), most.into()])
+}
+
+const BLOCKED: &str = "\
+SELECT d.value ->> 0 AS event_id FROM json_each(?1) d
+JOIN outbox_events e ON e.aggregate_type = d.value ->> 1 AND e.aggregate_id = d.value ->> 2
+  AND e.aggregate_sequence = d.value ->> 3
+JOIN outbox_pending p ON p.event_id = e.event_id";
+
+pub(super) fn blocked(doubts: &[Doubt]) -> Statement {
+    let doubts = doubts.iter().map(|d| json!([d.event_id, d.aggregate_type, d.aggregate_id, d.predecessor]));
+    statement(BLOCKED, [list(doubts)])
 }
 
 const HELD: &str = "\
