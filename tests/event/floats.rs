@@ -2,7 +2,10 @@
 
 use std::sync::Arc;
 
-use proptest::{prelude::*, test_runner::{Config, TestRunner}};
+use proptest::{
+    prelude::*,
+    test_runner::{Config, TestRunner},
+};
 
 use crate::{
     models::{

@@ -59,7 +59,10 @@ pub fn samples() -> Vec<Everything> {
             local: Some("2023-01-01T00:00:00.000000001+07:00".parse::<DateTime<FixedOffset>>().unwrap()),
             ..Default::default()
         },
-        Everything { json: Some(json!({ "b": [1, null, { "": "" }], "a": 1.5, "n": 9_007_199_254_740_993_u64 })), ..Default::default() },
+        Everything {
+            json: Some(json!({ "b": [1, null, { "": "" }], "a": 1.5, "n": 9_007_199_254_740_993_u64 })),
+            ..Default::default()
+        },
     ];
     let integers = [i64::MIN, i64::MIN + 1, -1, (1 << 53) + 1, -(1 << 53) - 1, i64::MAX - 1, i64::MAX];
     samples.extend(integers.map(|signed| Everything { signed, ..Default::default() }));

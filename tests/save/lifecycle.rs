@@ -1,7 +1,13 @@
 //! One root from its first save to its delete.
 
 use crate::{
-    models::{self, cart::Cart, customer::Customer, order::Order, seat::{Seat, SeatTaken}},
+    models::{
+        self,
+        cart::Cart,
+        customer::Customer,
+        order::Order,
+        seat::{Seat, SeatTaken},
+    },
     support::{TestDb, each_database},
 };
 

@@ -9,9 +9,7 @@ use std::{
 
 use outbox_runtime::{Aggregate, SaveError, TxError, prelude::*};
 use rand::{Rng as _, SeedableRng as _, rngs::StdRng};
-use sea_orm::{
-    DatabaseConnection, EntityTrait as _, TransactionSession as _, TransactionTrait as _,
-};
+use sea_orm::{DatabaseConnection, EntityTrait as _, TransactionSession as _, TransactionTrait as _};
 use tokio::sync::watch;
 use uuid::Uuid;
 
@@ -227,8 +225,7 @@ async fn write(db: DatabaseConnection, mut rng: StdRng, commands: usize, done: w
         ledger.rolled_back.extend(before);
         match outcome {
             Some(Ok(())) => ledger.committed.extend(now),
-            None
-            | Some(Err(Failed::Tx(TxError::Commit(_)) | Failed::Save(SaveError::Tx(TxError::Commit(_))))) => {
+            None | Some(Err(Failed::Tx(TxError::Commit(_)) | Failed::Save(SaveError::Tx(TxError::Commit(_))))) => {
                 ledger.unknown.extend(now);
             }
             Some(Err(_)) => ledger.rolled_back.extend(now),
@@ -244,13 +241,17 @@ async fn watch_prefixes(db: &TestDb, mut done: watch::Receiver<usize>, total: us
     loop {
         let seen = *done.wait_for(|done| *done >= next).await.unwrap();
         let holes = db
-            .count("SELECT count(*) FROM (SELECT 1 AS hole FROM outbox_events GROUP BY aggregate_type, aggregate_id \
-                HAVING count(*) <> max(aggregate_sequence) OR min(aggregate_sequence) <> 1) AS holes")
+            .count(
+                "SELECT count(*) FROM (SELECT 1 AS hole FROM outbox_events GROUP BY aggregate_type, aggregate_id \
+                HAVING count(*) <> max(aggregate_sequence) OR min(aggregate_sequence) <> 1) AS holes",
+            )
             .await;
         assert_eq!(holes, 0, "a committed prefix has a hole");
         let unqueued = db
-            .count("SELECT count(*) FROM outbox_events e WHERE NOT EXISTS \
-                (SELECT 1 FROM outbox_pending p WHERE p.event_id = e.event_id)")
+            .count(
+                "SELECT count(*) FROM outbox_events e WHERE NOT EXISTS \
+                (SELECT 1 FROM outbox_pending p WHERE p.event_id = e.event_id)",
+            )
             .await;
         assert_eq!(unqueued, 0, "an event was committed and not queued");
         looks += 1;

@@ -111,9 +111,8 @@ each_database! {
 #[tokio::test]
 async fn c3_reruns_are_judged_by_code_and_never_by_text() {
     let db = TestDb::new(Kind::Postgres).await;
-    let raise = |text: &str, code: &str| {
-        format!("DO $$ BEGIN RAISE EXCEPTION '{text}' USING ERRCODE = '{code}'; END $$")
-    };
+    let raise =
+        |text: &str, code: &str| format!("DO $$ BEGIN RAISE EXCEPTION '{text}' USING ERRCODE = '{code}'; END $$");
     for (code, text, expected) in [
         ("40001", "alles in bester Ordnung", 4),
         ("40P01", "rien", 4),
@@ -254,7 +253,8 @@ async fn c9_a_busy_database_reruns() {
     let mut options = sea_orm::ConnectOptions::new(db.url.clone());
     options.sqlx_logging(false).map_sqlx_sqlite_opts(|options| options.busy_timeout(Duration::ZERO));
     let pool = sea_orm::Database::connect(options).await.unwrap();
-    let immediate = TransactionOptions { sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate), ..Default::default() };
+    let immediate =
+        TransactionOptions { sqlite_transaction_mode: Some(SqliteTransactionMode::Immediate), ..Default::default() };
     let holder = db.conn.begin_with_options(immediate).await.unwrap();
     let place = async |tx: &Tx| -> Result<(), Failed> {
         Tally::open(1, 0).save(tx).await?;

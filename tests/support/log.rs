@@ -91,9 +91,7 @@ impl TestDb {
 }
 
 /// `BEGIN IMMEDIATE` on SQLite, as the book tells users of raw transactions.
-pub async fn begin_writing(
-    db: &sea_orm::DatabaseConnection,
-) -> Result<sea_orm::DatabaseTransaction, sea_orm::DbErr> {
+pub async fn begin_writing(db: &sea_orm::DatabaseConnection) -> Result<sea_orm::DatabaseTransaction, sea_orm::DbErr> {
     use sea_orm::{SqliteTransactionMode, TransactionOptions, TransactionTrait as _};
     let sqlite_transaction_mode = Some(SqliteTransactionMode::Immediate);
     match db.get_database_backend() {

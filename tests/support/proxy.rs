@@ -95,7 +95,8 @@ impl Listener {
                 self.started = message[4..8] == [0, 3, 0, 0];
                 continue;
             }
-            let mut texts = message[5..].split(|byte| *byte == 0).map(|text| String::from_utf8_lossy(text).into_owned());
+            let mut texts =
+                message[5..].split(|byte| *byte == 0).map(|text| String::from_utf8_lossy(text).into_owned());
             let mut text = || texts.next().unwrap_or_default();
             match message[0] {
                 b'Q' => executed.push(text()),

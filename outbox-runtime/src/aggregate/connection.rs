@@ -9,11 +9,12 @@ use crate::store::Tx;
 /// `DatabaseConnection` opens a transaction of its own; [`Tx`] and `DatabaseTransaction` are joined.
 ///
 /// A `DatabaseTransaction` commits whatever it is told to. If a `save` in it failed or was dropped half-way, by
-/// a time-out for example, roll it back: PostgreSQL answers the COMMIT of a failed transaction with success,
+/// a time-out for example, roll it back: `PostgreSQL` answers the COMMIT of a failed transaction with success,
 /// and the row of a dropped `save` may stand in it without its events. [`Tx`] looks after both by itself.
 ///
 /// ```
-/// # use outbox_runtime::{OutboxConnection, SaveError, doc::Order};
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/order.rs"));
+/// # use outbox_runtime::{OutboxConnection, SaveError};
 /// async fn place<C: OutboxConnection>(db: &C) -> Result<i64, SaveError> {
 ///     Ok(Order::place(4_200).save(db).await?.id)
 /// }
@@ -28,7 +29,8 @@ pub trait OutboxConnection: ConnectionTrait + sealed::Target + Send + Sync {}
 /// An open transaction, in which a row can be locked. Sealed.
 ///
 /// ```
-/// # use outbox_runtime::{LoadError, OutboxTransaction, doc::Order};
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/order.rs"));
+/// # use outbox_runtime::{LoadError, OutboxTransaction};
 /// async fn total<T: OutboxTransaction>(tx: &T, id: i64) -> Result<i64, LoadError> {
 ///     Ok(*Order::load(tx, id).await?.total_cents.as_ref())
 /// }

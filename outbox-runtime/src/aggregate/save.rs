@@ -21,7 +21,8 @@ use crate::store::{
 /// An event as it was stored.
 ///
 /// ```
-/// # use outbox_runtime::{StoredEvent, doc::Order};
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/order.rs"));
+/// # use outbox_runtime::StoredEvent;
 /// # async fn run(db: &sea_orm::DatabaseConnection) -> Result<(), outbox_runtime::SaveError> {
 /// let saved = Order::place(4_200).save(db).await?;
 /// assert_eq!(saved.events[0].aggregate_sequence, 1);
@@ -39,7 +40,8 @@ pub struct StoredEvent {
 /// What a save wrote. Derefs to the model as the database returned it.
 ///
 /// ```
-/// # use outbox_runtime::{Saved, doc::{Order, order}};
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/order.rs"));
+/// # use outbox_runtime::Saved;
 /// # async fn run(db: &sea_orm::DatabaseConnection) -> Result<(), outbox_runtime::SaveError> {
 /// let saved: Saved<order::Model> = Order::place(4_200).save(db).await?;
 /// assert_eq!(saved.total_cents, 4_200);
@@ -66,7 +68,8 @@ impl<M> Deref for Saved<M> {
 /// What a delete wrote.
 ///
 /// ```
-/// # use outbox_runtime::{Deleted, doc::Order};
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/order.rs"));
+/// # use outbox_runtime::Deleted;
 /// # async fn run(mut order: Order, db: &sea_orm::DatabaseConnection) -> Result<(), outbox_runtime::SaveError> {
 /// let deleted: Deleted = order.delete(db).await?;
 /// assert!(deleted.events.is_empty());
@@ -96,7 +99,8 @@ pub async fn save<A: Aggregate, C: OutboxConnection>(root: &mut A, db: &C) -> Re
 /// As the root's own `save`; then nothing was written, and every root still holds its events.
 ///
 /// ```
-/// # use outbox_runtime::{SaveError, doc::Order, save_all};
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/order.rs"));
+/// # use outbox_runtime::{SaveError, save_all};
 /// # async fn run(db: &sea_orm::DatabaseConnection) -> Result<(), SaveError> {
 /// let mut orders = [Order::place(4_200), Order::place(990)];
 /// let saved = save_all(&mut orders, db).await?;
