@@ -5,7 +5,7 @@ use std::time::Duration;
 use anyhow::{Result, bail};
 use futures_util::future::try_join_all;
 use indicatif::ProgressBar;
-use outbox_runtime::{ConsumerStatus, prelude::*};
+use outbox_runtime::{ConsumerStatus, DEFAULT_LANES, RelayStatus, prelude::*};
 use sea_orm::DatabaseConnection;
 use tokio::{sync::watch, task::JoinSet, time::timeout, try_join};
 
@@ -56,8 +56,12 @@ pub async fn run(
     bus.ready().await;
     let relay = Relay::builder(db.clone(), bus).lease(LEASE).publish_timeout(PUBLISH_TIMEOUT).start().await?;
 
+    let done = async {
+        try_join!(shop::open(db, todo, till), try_join_all(waits))?;
+        drained(relay.status()).await
+    };
     tokio::select! {
-        done = async { try_join!(shop::open(db, todo, till), try_join_all(waits)) } => drop(done?),
+        done = done => done?,
         Some(ended) = consumers.join_next() => {
             ended??;
             bail!("a consumer ended while events were under way");
@@ -68,6 +72,16 @@ pub async fn run(
     relay.stop().await?;
     while let Some(ended) = consumers.join_next().await {
         ended??;
+    }
+    Ok(())
+}
+
+/// Waits for what is under way beside that: events sent again after a crash, or that nobody asked for.
+async fn drained(mut status: watch::Receiver<RelayStatus>) -> Result<()> {
+    let is_dry = |status: &RelayStatus| status.lanes == usize::from(DEFAULT_LANES) && status.caught_up;
+    // When it takes too long, the check says what is missing.
+    if let Ok(dry) = timeout(PATIENCE, status.wait_for(is_dry)).await {
+        dry?;
     }
     Ok(())
 }
