@@ -18,6 +18,7 @@ use crate::store::Tx;
 /// async fn place<C: OutboxConnection>(db: &C) -> Result<i64, SaveError> {
 ///     Ok(Order::place(4_200).save(db).await?.id)
 /// }
+/// # fn main() {}
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot carry an aggregate and its events",
@@ -34,6 +35,7 @@ pub trait OutboxConnection: ConnectionTrait + sealed::Target + Send + Sync {}
 /// async fn total<T: OutboxTransaction>(tx: &T, id: i64) -> Result<i64, LoadError> {
 ///     Ok(*Order::load(tx, id).await?.total_cents.as_ref())
 /// }
+/// # fn main() {}
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot lock an aggregate's row",

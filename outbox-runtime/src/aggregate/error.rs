@@ -11,7 +11,8 @@ use crate::{event::PayloadError, store::TxError};
 /// and may be saved again.
 ///
 /// ```
-/// # use outbox_runtime::{SaveError, doc::Order};
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/order.rs"));
+/// # use outbox_runtime::SaveError;
 /// async fn place(db: &sea_orm::DatabaseConnection) -> Result<(), SaveError> {
 ///     let mut order = Order::place(4_200);
 ///     match order.save(db).await {
@@ -20,6 +21,7 @@ use crate::{event::PayloadError, store::TxError};
 ///         Err(error) => Err(error),
 ///     }
 /// }
+/// # fn main() {}
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
@@ -127,7 +129,8 @@ fn hint(error: &DbErr) -> &'static str {
 /// Why a root was not loaded.
 ///
 /// ```
-/// # use outbox_runtime::{LoadError, Tx, doc::Order};
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/order.rs"));
+/// # use outbox_runtime::{LoadError, Tx};
 /// async fn exists(tx: &Tx, id: i64) -> Result<bool, LoadError> {
 ///     match Order::load(tx, id).await {
 ///         Ok(_) => Ok(true),
@@ -135,6 +138,7 @@ fn hint(error: &DbErr) -> &'static str {
 ///         Err(error) => Err(error),
 ///     }
 /// }
+/// # fn main() {}
 /// ```
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

@@ -11,10 +11,12 @@ use crate::event::{DomainEvent, Headers, PayloadError, to_checked_value};
 /// An event that was emitted and is not saved yet.
 ///
 /// ```
-/// # use outbox_runtime::doc::Order;
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/order.rs"));
+/// # fn main() {
 /// let mut order = Order::place(4_200);
 /// assert_eq!(order.pending()[0].event_type(), "order.placed");
 /// order.discard();
+/// # }
 /// ```
 pub struct PendingEvent<M> {
     event_id: Uuid,

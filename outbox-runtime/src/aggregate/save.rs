@@ -27,6 +27,7 @@ use crate::store::{
 /// let saved = Order::place(4_200).save(db).await?;
 /// assert_eq!(saved.events[0].aggregate_sequence, 1);
 /// # Ok(()) }
+/// # fn main() {}
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -46,6 +47,7 @@ pub struct StoredEvent {
 /// let saved: Saved<order::Model> = Order::place(4_200).save(db).await?;
 /// assert_eq!(saved.total_cents, 4_200);
 /// # Ok(()) }
+/// # fn main() {}
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -74,6 +76,7 @@ impl<M> Deref for Saved<M> {
 /// let deleted: Deleted = order.delete(db).await?;
 /// assert!(deleted.events.is_empty());
 /// # Ok(()) }
+/// # fn main() {}
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -106,6 +109,7 @@ pub async fn save<A: Aggregate, C: OutboxConnection>(root: &mut A, db: &C) -> Re
 /// let saved = save_all(&mut orders, db).await?;
 /// assert_eq!(saved.len(), 2);
 /// # Ok(()) }
+/// # fn main() {}
 /// ```
 pub async fn save_all<A: Aggregate, C: OutboxConnection>(
     roots: &mut [A],

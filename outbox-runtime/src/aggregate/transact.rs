@@ -83,8 +83,8 @@ impl TxPolicy {
 /// (see [`Tx`]). Nothing was committed then, except after [`TxError::Commit`], whose outcome is unknown.
 ///
 /// ```
+/// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/order.rs"));
 /// use outbox_runtime::{SaveError, TxPolicy, transact};
-/// # use outbox_runtime::doc::Order;
 /// # #[derive(Debug, thiserror::Error)]
 /// # enum AppError {
 /// #     #[error(transparent)] Save(#[from] SaveError),
@@ -100,6 +100,7 @@ impl TxPolicy {
 ///     })
 ///     .await
 /// }
+/// # fn main() {}
 /// ```
 pub async fn transact<T, E, F>(db: &DatabaseConnection, policy: TxPolicy, work: F) -> Result<T, E>
 where

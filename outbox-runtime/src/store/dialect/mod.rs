@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement, Value,
+    ColIdx, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement, Value,
 };
 use uuid::Uuid;
 
@@ -212,10 +212,10 @@ impl Dialect {
     pub(crate) fn uuid(self, id: Uuid) -> Value {
         per_dialect!(self, uuid(id))
     }
-    pub(crate) fn get_uuid(self, row: &QueryResult, column: &str) -> Result<Uuid, DbErr> {
+    pub(crate) fn get_uuid(self, row: &QueryResult, column: impl ColIdx) -> Result<Uuid, DbErr> {
         per_dialect!(self, get_uuid(row, column))
     }
-    pub(crate) fn get_instant(self, row: &QueryResult, column: &str) -> Result<DateTime<Utc>, DbErr> {
+    pub(crate) fn get_instant(self, row: &QueryResult, column: impl ColIdx) -> Result<DateTime<Utc>, DbErr> {
         per_dialect!(self, get_instant(row, column))
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement, Value,
+    ColIdx, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement, Value,
 };
 use uuid::Uuid;
 
@@ -230,10 +230,10 @@ pub(super) fn uuid(id: Uuid) -> Value {
     id.into()
 }
 
-pub(super) fn get_uuid(row: &QueryResult, column: &str) -> Result<Uuid, DbErr> {
-    row.try_get("", column)
+pub(super) fn get_uuid(row: &QueryResult, column: impl ColIdx) -> Result<Uuid, DbErr> {
+    row.try_get_by(column)
 }
 
-pub(super) fn get_instant(row: &QueryResult, column: &str) -> Result<DateTime<Utc>, DbErr> {
-    row.try_get("", column)
+pub(super) fn get_instant(row: &QueryResult, column: impl ColIdx) -> Result<DateTime<Utc>, DbErr> {
+    row.try_get_by(column)
 }

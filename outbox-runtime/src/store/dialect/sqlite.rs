@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use chrono::{DateTime, Utc};
 use sea_orm::{
-    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement,
+    ColIdx, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, QueryResult, Statement,
     TransactionOptions, Value,
 };
 use serde_json::json;
@@ -244,13 +244,13 @@ pub(super) fn uuid(id: Uuid) -> Value {
     id.to_string().into()
 }
 
-pub(super) fn get_uuid(row: &QueryResult, column: &str) -> Result<Uuid, DbErr> {
-    let text: String = row.try_get("", column)?;
-    text.parse().map_err(|error| DbErr::Type(format!("column `{column}` holds no UUID: {error}")))
+pub(super) fn get_uuid(row: &QueryResult, column: impl ColIdx) -> Result<Uuid, DbErr> {
+    let text: String = row.try_get_by(column)?;
+    text.parse().map_err(|error| DbErr::Type(format!("column {column:?} holds no UUID: {error}")))
 }
 
-pub(super) fn get_instant(row: &QueryResult, column: &str) -> Result<DateTime<Utc>, DbErr> {
-    let micros: i64 = row.try_get("", column)?;
+pub(super) fn get_instant(row: &QueryResult, column: impl ColIdx) -> Result<DateTime<Utc>, DbErr> {
+    let micros: i64 = row.try_get_by(column)?;
     DateTime::from_timestamp_micros(micros)
-        .ok_or_else(|| DbErr::Type(format!("column `{column}` holds no instant: {micros}")))
+        .ok_or_else(|| DbErr::Type(format!("column {column:?} holds no instant: {micros}")))
 }
