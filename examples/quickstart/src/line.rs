@@ -14,6 +14,8 @@ use crate::{input::Purchase, loyalty, revenue, shop, tiers, till::Till};
 /// After a crash the dead relay's lanes are free when its lease ends: short, so that nobody waits long here.
 const LEASE: Duration = Duration::from_secs(5);
 const PUBLISH_TIMEOUT: Duration = Duration::from_secs(3);
+/// What waits at a consumer waits for its acknowledgement, too: no more under way than they take on at once (16 each).
+const IN_FLIGHT: usize = 32;
 /// A consumer that applies nothing for so long has a reason that the last line will tell.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -54,7 +56,12 @@ pub async fn run(
     consumers.spawn(loyalty.run(bus.source(loyalty::NAME)?));
     consumers.spawn(tiers.run(bus.source(tiers::NAME)?));
     bus.ready().await;
-    let relay = Relay::builder(db.clone(), bus).lease(LEASE).publish_timeout(PUBLISH_TIMEOUT).start().await?;
+    let relay = Relay::builder(db.clone(), bus)
+        .lease(LEASE)
+        .publish_timeout(PUBLISH_TIMEOUT)
+        .max_in_flight(IN_FLIGHT)
+        .start()
+        .await?;
 
     let done = async {
         try_join!(shop::open(db, todo, till), try_join_all(waits))?;
