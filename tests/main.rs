@@ -17,5 +17,6 @@ mod consume;
 mod event;
 mod line;
 mod relay;
+mod rooms;
 mod save;
 mod store;

@@ -95,47 +95,13 @@ pub use aggregate::{
     StoredEvent, TxPolicy, save_all, transact,
 };
 pub use consume::{
-    Acknowledge, Acknowledged, ConsumeError, Consumer, ConsumerStatus, Delivery, Handlers, Incoming, NoHandlers, On,
-    OrderPolicy, RetryPolicy, Source, SourceError,
+    Acknowledge, Acknowledged, ConsumeError, Consumer, ConsumerStatus, Delivery, HandlerError, Handlers, Incoming,
+    NoHandlers, On, OrderPolicy, RetryPolicy, Source, SourceError,
 };
 pub use event::{
     BoxError, DecodeError, DomainEvent, Envelope, EventContext, EventDescriptor, EventOf, EventSet, Headers,
     MAX_AGGREGATE_ID, MAX_AGGREGATE_TYPE, MAX_EVENT_TYPE, MAX_PAYLOAD_DEPTH, Payload, PayloadError, RawEvent,
 };
-/// Makes a SeaORM entity an aggregate: generates its root, the enum of its events, and what `save` needs.
-///
-/// ```
-/// use outbox_runtime::prelude::*;
-/// use sea_orm::{Set, entity::prelude::*};
-///
-/// #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, DomainEvent)]
-/// #[event(type = "seat.taken", version = 1)]
-/// pub struct SeatTaken {
-///     pub by: String,
-/// }
-///
-/// #[aggregate(root = Seat, name = "seat", events(SeatTaken), version = revision)]
-/// #[sea_orm::model]
-/// #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
-/// #[sea_orm(table_name = "seats")]
-/// pub struct Model {
-///     #[sea_orm(primary_key, auto_increment = false)]
-///     pub number: i32,
-///     pub taken_by: Option<String>,
-///     pub revision: i32,
-/// }
-/// impl ActiveModelBehavior for ActiveModel {}
-///
-/// impl Seat {
-///     pub fn take(&mut self, by: &str) {
-///         self.taken_by = Set(Some(by.to_owned()));
-///         self.emit(SeatTaken { by: by.to_owned() });
-///     }
-/// }
-/// # fn main() {}
-/// ```
-#[doc(inline)]
-pub use outbox_macros::aggregate;
 /// Makes a struct with named fields an event that can be emitted.
 ///
 /// ```
@@ -170,6 +136,40 @@ pub use outbox_macros::DomainEvent;
 /// ```
 #[doc(inline)]
 pub use outbox_macros::EventSet;
+/// Makes a SeaORM entity an aggregate: generates its root, the enum of its events, and what `save` needs.
+///
+/// ```
+/// use outbox_runtime::prelude::*;
+/// use sea_orm::{Set, entity::prelude::*};
+///
+/// #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema, DomainEvent)]
+/// #[event(type = "seat.taken", version = 1)]
+/// pub struct SeatTaken {
+///     pub by: String,
+/// }
+///
+/// #[aggregate(root = Seat, name = "seat", events(SeatTaken), version = revision)]
+/// #[sea_orm::model]
+/// #[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+/// #[sea_orm(table_name = "seats")]
+/// pub struct Model {
+///     #[sea_orm(primary_key, auto_increment = false)]
+///     pub number: i32,
+///     pub taken_by: Option<String>,
+///     pub revision: i32,
+/// }
+/// impl ActiveModelBehavior for ActiveModel {}
+///
+/// impl Seat {
+///     pub fn take(&mut self, by: &str) {
+///         self.taken_by = Set(Some(by.to_owned()));
+///         self.emit(SeatTaken { by: by.to_owned() });
+///     }
+/// }
+/// # fn main() {}
+/// ```
+#[doc(inline)]
+pub use outbox_macros::aggregate;
 pub use publish::{LocalBus, LocalBusError, LocalSource, PublishError, Publisher};
 pub use relay::{Relay, RelayBuilder, RelayError, RelayStatus};
 pub use store::{

@@ -8,6 +8,6 @@ pub use schemars::JsonSchema;
 pub use serde::{Deserialize, Serialize};
 
 pub use crate::{
-    BoxError, Consumer, Delivery, DomainEvent, Envelope, EventContext, EventSet, LocalBus, Payload, Publisher, Relay,
-    Source, Tx, TxPolicy, aggregate, save_all, transact,
+    BoxError, Consumer, Delivery, DomainEvent, Envelope, EventContext, EventSet, HandlerError, LocalBus, Payload,
+    Publisher, Relay, Source, Tx, TxPolicy, aggregate, save_all, transact,
 };

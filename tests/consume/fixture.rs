@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use outbox_runtime::{
-    BoxError, ConsumerStatus, DecodeError, Delivery, Envelope, EventSet, Incoming, RawEvent, RetryPolicy, Tx,
+    ConsumerStatus, DecodeError, Delivery, Envelope, EventSet, HandlerError, Incoming, RawEvent, RetryPolicy, Tx,
 };
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, DbErr};
 use tokio::sync::{mpsc, watch};
@@ -115,7 +115,7 @@ pub async fn make_ledger(db: &DatabaseConnection) {
 }
 
 /// The effect: one row per call.
-pub async fn add<const NEWEST: u16>(event: Added<NEWEST>, delivery: Delivery, tx: &Tx) -> Result<(), BoxError> {
+pub async fn add<const NEWEST: u16>(event: Added<NEWEST>, delivery: Delivery, tx: &Tx) -> Result<(), HandlerError> {
     let (consumer, aggregate) = (delivery.consumer(), delivery.aggregate_id());
     let (sequence, amount) = (delivery.aggregate_sequence(), event.amount);
     let sql = format!(

@@ -44,7 +44,8 @@ impl Order {
     }
 
     pub fn place_as(id: Uuid, total_cents: i64) -> Self {
-        let mut order = Self::new(ActiveModel { id: Set(id), status: Set("new".into()), total_cents: Set(total_cents) });
+        let mut order =
+            Self::new(ActiveModel { id: Set(id), status: Set("new".into()), total_cents: Set(total_cents) });
         order.emit(OrderPlaced { total_cents });
         order
     }

@@ -27,8 +27,7 @@ impl ActiveModelBehavior for ActiveModel {}
 
 impl Seat {
     pub fn take(show: &str, number: i32, by: &str) -> Self {
-        let mut seat =
-            Self::new(ActiveModel { show: Set(show.into()), number: Set(number), taken_by: Set(by.into()) });
+        let mut seat = Self::new(ActiveModel { show: Set(show.into()), number: Set(number), taken_by: Set(by.into()) });
         seat.emit(SeatTaken { by: by.into() });
         seat
     }

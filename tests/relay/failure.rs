@@ -14,7 +14,10 @@ use outbox_runtime::{Envelope, PublishError, Publisher};
 use super::{lane_of, orders, pending, quick};
 use crate::{
     models::{self, order::Order},
-    support::{Kind, TestDb, each_database, publisher::{Failing, Gated, Recorder}},
+    support::{
+        Kind, TestDb, each_database,
+        publisher::{Failing, Gated, Recorder},
+    },
 };
 
 each_database! {

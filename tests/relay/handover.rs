@@ -7,7 +7,10 @@ use uuid::Uuid;
 use super::{lane_of, orders, pending, quick};
 use crate::{
     models,
-    support::{TestDb, each_database, publisher::{Gated, Recorder}},
+    support::{
+        TestDb, each_database,
+        publisher::{Gated, Recorder},
+    },
 };
 
 each_database! {

@@ -8,7 +8,10 @@ use uuid::Uuid;
 use super::{orders, pending, quick};
 use crate::{
     models::{self, order::Order},
-    support::{TestDb, each_database, publisher::{Gated, Recorder}},
+    support::{
+        TestDb, each_database,
+        publisher::{Gated, Recorder},
+    },
 };
 
 each_database! {

@@ -3,3 +3,7 @@
 #[cfg(doctest)]
 #[doc = include_str!("../../README.md")]
 struct Readme;
+
+#[cfg(doctest)]
+#[doc = include_str!("../../book/src/promise.md")]
+struct Promise;

@@ -8,7 +8,7 @@ pub mod proxy;
 pub mod publisher;
 
 pub use crank::drop_after;
-pub use database::{Kind, TestDb};
 pub(crate) use database::each_database;
+pub use database::{Kind, TestDb};
 pub use failed::Failed;
 pub use log::begin_writing;

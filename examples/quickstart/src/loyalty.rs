@@ -98,7 +98,7 @@ impl LoyaltyAccount {
 }
 
 /// Runs inside the inbox transaction, and so does the account's `save`.
-pub async fn reward(event: CustomerEvent, delivery: Delivery, tx: &Tx) -> Result<(), BoxError> {
+pub async fn reward(event: CustomerEvent, delivery: Delivery, tx: &Tx) -> Result<(), HandlerError> {
     let CustomerEvent::PurchaseMade(PurchaseMade { number, customer, cents, .. }) = event;
     let mut account = LoyaltyAccount::find(tx, customer).await?.unwrap_or_else(|| LoyaltyAccount::open(customer));
     account.credit(cents);

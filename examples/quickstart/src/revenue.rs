@@ -29,7 +29,7 @@ pub struct Model {
 impl ActiveModelBehavior for ActiveModel {}
 
 /// Runs inside the inbox transaction: a duplicate does not get here, an error rolls everything back.
-pub async fn book(event: CustomerEvent, delivery: Delivery, tx: &Tx) -> Result<(), BoxError> {
+pub async fn book(event: CustomerEvent, delivery: Delivery, tx: &Tx) -> Result<(), HandlerError> {
     let CustomerEvent::PurchaseMade(PurchaseMade { number, customer, date, cents, .. }) = event;
     let first = ActiveModel { month: Set(date.format("%Y-%m").to_string()), purchases: Set(1), cents: Set(cents) };
     // One statement: customers are handled beside each other, and their purchases meet in one month.

@@ -26,7 +26,7 @@ pub struct Model {
 
 impl ActiveModelBehavior for ActiveModel {}
 
-pub async fn count(event: LoyaltyAccountEvent, delivery: Delivery, tx: &Tx) -> Result<(), BoxError> {
+pub async fn count(event: LoyaltyAccountEvent, delivery: Delivery, tx: &Tx) -> Result<(), HandlerError> {
     let LoyaltyAccountEvent::TierRaised(TierRaised { customer, tier, spent_cents }) = event;
     let add =
         OnConflict::column(Column::Tier).value(Column::Raised, Expr::col((Entity, Column::Raised)).add(1)).to_owned();

@@ -84,7 +84,9 @@ where
             match work(&tx).await {
                 Ok(done) => {
                     tx.commit().await.map_err(TxError::Commit)?;
-                    signal::committed();
+                    if !events.is_empty() {
+                        signal::committed();
+                    }
                     Ok((done, Settled::Committed))
                 }
                 Err(Failure { error, .. }) => {
@@ -97,7 +99,9 @@ where
         }
         Place::Raw(tx) => {
             let done = whole::<A, _, _>(tx, work).await.map_err(Failure::inside::<A>)?;
-            signal::hinted();
+            if !events.is_empty() {
+                signal::hinted();
+            }
             Ok((done, Settled::Unseen))
         }
         Place::Ours(tx) => {
@@ -107,7 +111,9 @@ where
             unfinished.ended();
             match outcome {
                 Ok(done) => {
-                    tx.note_append();
+                    if !events.is_empty() {
+                        tx.note_append();
+                    }
                     Ok((done, Settled::Joined(tx.scope().clone())))
                 }
                 Err(failure) => {

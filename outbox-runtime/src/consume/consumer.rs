@@ -6,11 +6,11 @@ use sea_orm::DatabaseConnection;
 use tokio::sync::watch;
 
 use super::{
-    ConsumeError, ConsumerStatus, Delivery, Handlers, NoHandlers, On, OrderPolicy, RetryPolicy, Source,
+    ConsumeError, ConsumerStatus, Delivery, HandlerError, Handlers, NoHandlers, On, OrderPolicy, RetryPolicy, Source,
     deliver::Deliver, handlers::Dispatch, run, status::Counter,
 };
 use crate::{
-    event::{BoxError, EventSet},
+    event::EventSet,
     store::{Tx, inbox::Inbox},
 };
 
@@ -39,7 +39,7 @@ use crate::{
 ///     Paid(OrderPaid),
 /// }
 ///
-/// async fn bill(event: OrderEvent, delivery: Delivery, tx: &Tx) -> Result<(), outbox_runtime::BoxError> {
+/// async fn bill(event: OrderEvent, delivery: Delivery, tx: &Tx) -> Result<(), outbox_runtime::HandlerError> {
 ///     let OrderEvent::Paid(paid) = event;
 ///     let sql = format!("INSERT INTO bills VALUES ('{}', {})", delivery.aggregate_id(), paid.cents);
 ///     tx.execute_unprepared(&sql).await?;
@@ -139,7 +139,7 @@ impl<H: Dispatch> Consumer<H> {
     /// goes to each of them, in this order, in one transaction.
     ///
     /// ```
-    /// use outbox_runtime::{BoxError, Consumer, Delivery, EventSet, Handlers, Tx};
+    /// use outbox_runtime::{Consumer, Delivery, EventSet, Handlers, Tx};
     ///
     /// fn consumer<E: EventSet + Send>(db: sea_orm::DatabaseConnection) -> Consumer<impl Handlers> {
     ///     Consumer::builder(db, "audit").on(async |_: E, delivery: Delivery, _: &Tx| {
@@ -151,7 +151,7 @@ impl<H: Dispatch> Consumer<H> {
     pub fn on<E, F>(self, handler: F) -> Consumer<On<E, F, H>>
     where
         E: EventSet,
-        F: for<'t> AsyncFnOnce(E, Delivery, &'t Tx) -> Result<(), BoxError> + Clone,
+        F: for<'t> AsyncFnOnce(E, Delivery, &'t Tx) -> Result<(), HandlerError> + Clone,
     {
         let Self { db, name, retries, order, concurrency, handlers, counter } = self;
         let handlers = On::new(handler, handlers);
@@ -169,7 +169,7 @@ impl<H: Handlers> Consumer<H> {
     /// Only what no wait can mend: tables that are not migrated, a closed connection pool, a broken source.
     ///
     /// ```
-    /// use outbox_runtime::{BoxError, ConsumeError, Consumer, Delivery, EventSet, LocalSource, Tx};
+    /// use outbox_runtime::{ConsumeError, Consumer, Delivery, EventSet, LocalSource, Tx};
     ///
     /// /// The run of a consumer whose handlers' types stay hidden, ready for `tokio::spawn`.
     /// fn audit<E: EventSet + Send + 'static>(

@@ -1,5 +1,7 @@
 //! Why a consumer's run ended, and why a source could not be read.
 
+use std::fmt;
+
 use sea_orm::{ConnAcquireErr, DbErr, RuntimeErr, SqlxError};
 
 use crate::{
@@ -103,5 +105,55 @@ pub(super) fn database_error(error: &StoreError) -> Option<&DbErr> {
     match error {
         StoreError::Db(error) | StoreError::Tx(TxError::Begin(error) | TxError::Commit(error)) => Some(error),
         _ => None,
+    }
+}
+
+/// What a handler returns when it fails: any error, or a text, by `?` or `.into()`.
+///
+/// The event is rolled back, parked with this error's text and tried again later.
+///
+/// ```
+/// use outbox_runtime::HandlerError;
+///
+/// fn check(cents: i64) -> Result<(), HandlerError> {
+///     if cents < 0 {
+///         return Err("a negative amount".into());
+///     }
+///     let _: i32 = cents.to_string().parse()?;
+///     Ok(())
+/// }
+/// assert_eq!(check(-1).unwrap_err().to_string(), "a negative amount");
+/// ```
+// A type of its own, and not `BoxError`: with the lifetime of a trait object in its output, the future of a handler
+// closure could not be shown to be `Send` inside `tokio::spawn(async move { consumer.run(…).await })`.
+pub struct HandlerError(BoxError);
+
+impl<E: Into<BoxError>> From<E> for HandlerError {
+    fn from(error: E) -> Self {
+        Self(error.into())
+    }
+}
+
+impl HandlerError {
+    /// The error itself.
+    ///
+    /// ```
+    /// let error = outbox_runtime::HandlerError::from("no such order").into_inner();
+    /// assert!(error.source().is_none());
+    /// ```
+    pub fn into_inner(self) -> BoxError {
+        self.0
+    }
+}
+
+impl fmt::Display for HandlerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl fmt::Debug for HandlerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
     }
 }

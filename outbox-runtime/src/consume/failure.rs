@@ -1,15 +1,13 @@
 //! What becomes of an event whose handler failed or that could not be read.
 
-use std::{any::Any, error::Error, time::Duration};
+use std::{any::Any, time::Duration};
 
 use super::RetryPolicy;
 use crate::{
     event::{BoxError, DecodeError},
+    observe::chain,
     store::inbox::{ParkReason, Parking},
 };
-
-/// Characters of an error chain that are kept beside a parked event.
-const LONGEST_ERROR: usize = 2_000;
 
 /// Why an event could not be applied; nothing of it was committed.
 #[derive(Debug)]
@@ -51,20 +49,4 @@ impl Failure {
             Self::Handler(error) => chain(&**error),
         }
     }
-}
-
-/// The error and its causes in one text that every supported database can store.
-pub(super) fn chain(error: &(dyn Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let more = error.to_string();
-        // Many errors repeat their cause in their own text.
-        if !text.ends_with(&more) {
-            text.push_str(": ");
-            text.push_str(&more);
-        }
-        cause = error.source();
-    }
-    text.chars().take(LONGEST_ERROR).map(|c| if c == '\0' { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }

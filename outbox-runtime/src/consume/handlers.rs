@@ -2,9 +2,9 @@
 
 use std::{fmt, marker::PhantomData};
 
-use super::{Delivery, failure::Failure};
+use super::{Delivery, HandlerError, failure::Failure};
 use crate::{
-    event::{BoxError, DecodeError, EventSet, RawEvent},
+    event::{DecodeError, EventSet, RawEvent},
     store::Tx,
 };
 
@@ -80,7 +80,7 @@ impl<E, F, Before> Dispatch for On<E, F, Before>
 where
     E: EventSet,
     // One reference argument and `FnOnce + Clone`: with two, or with `AsyncFn`, a run could not be spawned.
-    F: for<'t> AsyncFnOnce(E, Delivery, &'t Tx) -> Result<(), BoxError> + Clone,
+    F: for<'t> AsyncFnOnce(E, Delivery, &'t Tx) -> Result<(), HandlerError> + Clone,
     Before: Dispatch,
 {
     async fn dispatch(&self, event: &RawEvent, delivery: &Delivery, tx: &Tx) -> Result<bool, Failure> {
@@ -91,7 +91,9 @@ where
             Err(error) => return Err(Failure::Decode(error)),
         };
         for one in decoded {
-            self.handler.clone()(one, delivery.clone(), tx).await.map_err(Failure::Handler)?;
+            self.handler.clone()(one, delivery.clone(), tx)
+                .await
+                .map_err(|error| Failure::Handler(error.into_inner()))?;
         }
         Ok(true)
     }
@@ -100,7 +102,7 @@ where
 impl<E, F, Before> Handlers for On<E, F, Before>
 where
     E: EventSet,
-    F: for<'t> AsyncFnOnce(E, Delivery, &'t Tx) -> Result<(), BoxError> + Clone,
+    F: for<'t> AsyncFnOnce(E, Delivery, &'t Tx) -> Result<(), HandlerError> + Clone,
     Before: Dispatch,
 {
 }

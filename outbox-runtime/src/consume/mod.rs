@@ -20,7 +20,7 @@ mod status;
 
 pub use consumer::Consumer;
 pub use delivery::Delivery;
-pub use error::{ConsumeError, SourceError};
+pub use error::{ConsumeError, HandlerError, SourceError};
 pub use handlers::{Handlers, NoHandlers, On};
 pub use policy::{OrderPolicy, RetryPolicy};
 pub use source::{Acknowledge, Acknowledged, Incoming, Source};

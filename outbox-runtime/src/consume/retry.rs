@@ -12,12 +12,11 @@ use super::{
     ConsumeError, Incoming, Source, SourceError,
     deliver::{Cause, Deliver, Matter, Settled},
     error::{database_error, is_closed, is_outage},
-    failure::chain,
     handlers::Dispatch,
     line::Key,
 };
 use crate::{
-    observe,
+    observe::{self, chain},
     store::{StoreError, inbox::ParkReason},
 };
 

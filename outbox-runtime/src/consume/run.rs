@@ -2,17 +2,19 @@
 
 use std::{future::Future, pin::pin, sync::Arc};
 
-use futures_util::stream::{FuturesUnordered, StreamExt as _};
+use futures_util::{
+    future::OptionFuture,
+    stream::{FuturesUnordered, StreamExt as _},
+};
 
 use super::{
     ConsumeError, Incoming, Source, SourceError,
     deliver::{Deliver, Matter},
-    failure::chain,
     handlers::Dispatch,
     line::{Key, Lines, Work},
     retry::{Bell, Halt, Reader},
 };
-use crate::observe;
+use crate::observe::{self, chain};
 
 /// Deliveries taken from the source ahead of those in work: a hot aggregate must not hide the others behind it.
 const AHEAD: usize = 256;
@@ -47,7 +49,7 @@ pub(super) async fn run<H: Dispatch, S: Source>(
     let mut reader = Reader::new(source);
     let mut lines = Lines::default();
     let mut in_work = FuturesUnordered::new();
-    let mut due = pin!(deliver.due(&bell, false));
+    let mut due = Some(Box::pin(deliver.due(&bell, false)));
     let mut is_closed = false;
     let mut broken = None;
     loop {
@@ -58,12 +60,16 @@ pub(super) async fn run<H: Dispatch, S: Source>(
         }
         let is_stopping = bell.is_stopped();
         let takes = !is_closed && !is_stopping;
-        if !takes && in_work.is_empty() {
-            break;
+        if !takes {
+            // It may hold the connection that the deliveries in work wait for.
+            due = None;
+            if in_work.is_empty() {
+                break;
+            }
         }
         let turn = tokio::select! {
             Some((key, ended)) = in_work.next(), if !in_work.is_empty() => Turn::Ended(key, ended),
-            keys = &mut due, if takes => Turn::Due(keys),
+            keys = async { OptionFuture::from(due.as_mut()).await.unwrap_or_default() }, if due.is_some() => Turn::Due(keys),
             came = reader.next(), if takes && lines.waiting() < AHEAD => Turn::Came(came),
             _ = &mut shutdown, if !is_stopping => Turn::Stop,
         };
@@ -77,7 +83,7 @@ pub(super) async fn run<H: Dispatch, S: Source>(
             }
             Turn::Due(keys) => {
                 let free: Vec<Key> = keys.into_iter().filter(|key| !lines.is_busy(key)).collect();
-                due.set(deliver.due(&bell, free.is_empty()));
+                due = Some(Box::pin(deliver.due(&bell, free.is_empty())));
                 for key in free {
                     lines.arrive(key.clone(), Work::Due(key));
                 }

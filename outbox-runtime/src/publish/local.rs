@@ -142,6 +142,11 @@ impl LocalBus {
 }
 
 impl Publisher for LocalBus {
+    /// Twice what a consumer works on at once by default: it always has something to do, and little waits.
+    fn max_in_flight(&self) -> Option<usize> {
+        Some(32)
+    }
+
     async fn publish(&self, event: &Envelope) -> Result<(), PublishError> {
         let running = self.shared.running.borrow().clone();
         let ways: Result<Vec<_>, _> = running

@@ -47,6 +47,12 @@ pub trait Publisher: Send + Sync + 'static {
     fn client_timeout(&self) -> Option<Duration> {
         None
     }
+
+    /// How many events it can usefully have on their way at once, if fewer than a relay would send. What stands in
+    /// line inside the client would count against the publish time-out.
+    fn max_in_flight(&self) -> Option<usize> {
+        None
+    }
 }
 
 impl<P: Publisher> Publisher for Arc<P> {
@@ -55,5 +61,8 @@ impl<P: Publisher> Publisher for Arc<P> {
     }
     fn client_timeout(&self) -> Option<Duration> {
         P::client_timeout(self)
+    }
+    fn max_in_flight(&self) -> Option<usize> {
+        P::max_in_flight(self)
     }
 }

@@ -138,7 +138,8 @@ impl<P: Publisher> RelayBuilder<P> {
         self
     }
 
-    /// How many events, each of another aggregate, are on their way at once (default 256, at least 1).
+    /// How many events, each of another aggregate, are on their way at once (default 256, at least 1), unless the
+    /// publisher asks for fewer.
     pub fn max_in_flight(mut self, events: usize) -> Self {
         self.settings.max_in_flight = events.max(1);
         self
@@ -166,7 +167,10 @@ impl<P: Publisher> RelayBuilder<P> {
     /// [`RelayError::Setting`] if a setting breaks a promise; [`RelayError::Store`] if the tables are missing
     /// or the database cannot be reached. Later failures of the database are waited out.
     pub async fn start(self) -> Result<Relay, RelayError> {
-        let Self { db, publisher, settings } = self;
+        let Self { db, publisher, mut settings } = self;
+        if let Some(most) = publisher.max_in_flight() {
+            settings.max_in_flight = settings.max_in_flight.min(most.max(1));
+        }
         check(&settings, publisher.client_timeout())?;
         let relay_id = settings.relay_id.clone().unwrap_or_else(|| Uuid::now_v7().to_string());
         let table = Lanes::new(db.clone(), relay_id.clone(), settings.lease)?;

@@ -243,7 +243,10 @@ impl<P: Publisher> Engine<P> {
 
     fn woken(&mut self, woken: Woken) {
         match woken {
-            Woken::Committed => self.pace.now(),
+            Woken::Committed => {
+                self.dry = false;
+                self.pace.now();
+            }
             Woken::Hinted => self.pace.soon(),
             Woken::Deadline => {}
             Woken::Stop => {
@@ -271,8 +274,13 @@ impl<P: Publisher> Engine<P> {
                 self.queue.acknowledged(key);
             }
             Err(error) => {
-                self.failed("an event was not acknowledged", &error);
-                self.blocked.failed(lease.lane);
+                let what = "an event was not acknowledged; its lane waits";
+                if self.blocked.failed(lease.lane) {
+                    self.failed(what, &error);
+                } else {
+                    // One line for a burst of sends that were under way together.
+                    self.shown.last_error = Some(format!("{what}: {}", observe::chain(&error)).into());
+                }
                 let lane = key.lane;
                 if current {
                     self.queue.refused(key, envelope);
@@ -330,7 +338,8 @@ impl<P: Publisher> Engine<P> {
         self.pace.saw_busy_lanes(busy.len());
         // The end of a long pass says nothing of what was committed behind its cursor: one more look.
         let whole = plan.lanes.iter().all(|lane| lane.after == 0);
-        self.dry = whole && !more && admission.passed_over == 0;
+        let of_all = plan.lanes.len() == self.held.values().filter(|held| !held.draining).count();
+        self.dry = whole && of_all && !more && admission.passed_over == 0;
         self.pace.after(admission.taken, more || !whole);
     }
 
@@ -370,6 +379,7 @@ impl<P: Publisher> Engine<P> {
                 self.may_release = true;
                 self.next_round = Instant::now() + if round.wants_more { soon } else { self.terms.ttl / 3 };
                 if gained {
+                    self.dry = false;
                     self.pace.now();
                 }
             }
@@ -437,6 +447,10 @@ impl<P: Publisher> Engine<P> {
 
     /// Gives back what is held, so that nobody has to wait for the leases to end.
     async fn leave(&mut self) {
+        // They may hold, or stand in line for, the only connection of the pool.
+        self.reading = None;
+        self.marking = None;
+        self.leasing = None;
         let leases = lease::leases(&self.held);
         let table = &self.table;
         let goodbye = async {

@@ -53,11 +53,11 @@ impl Blocked {
         self.lanes.get(&lane).is_none_or(|(until, _)| *until <= now)
     }
 
-    /// A send failed. Failures of sends that were under way already do not lengthen the wait.
-    pub(super) fn failed(&mut self, lane: i16) {
+    /// A send failed. Failures of sends that were under way already do not lengthen the wait: `false`.
+    pub(super) fn failed(&mut self, lane: i16) -> bool {
         let now = Instant::now();
         if !self.is_open(lane, now) {
-            return;
+            return false;
         }
         let (first, longest) = (self.first, self.longest);
         let (until, delays) = self.lanes.entry(lane).or_insert_with(|| {
@@ -65,6 +65,7 @@ impl Blocked {
             (now, delays.without_max_times().with_jitter().build())
         });
         *until = now + delays.next().unwrap_or(longest);
+        true
     }
 
     /// A send succeeded.

@@ -4,9 +4,7 @@ use std::{env, process};
 
 use anyhow::{Context as _, Result};
 use outbox_runtime::migrations;
-use sea_orm::{
-    ConnectOptions, ConnectionTrait, Database, DatabaseConnection, sqlx::sqlite::SqliteJournalMode,
-};
+use sea_orm::{ConnectOptions, ConnectionTrait, Database, DatabaseConnection, sqlx::sqlite::SqliteJournalMode};
 use sea_orm_migration::{MigrationTrait, MigratorTrait};
 
 use crate::{DatabaseKind, RelayArguments};
@@ -30,10 +28,11 @@ impl BenchDatabase {
     pub(crate) async fn make(kind: DatabaseKind) -> Result<Self> {
         let (url, postgres, dir) = match kind {
             DatabaseKind::Postgres => {
-                let server = env::var("OUTBOX_TEST_POSTGRES")
-                    .unwrap_or_else(|_| "postgres://postgres@127.0.0.1:5432".into());
+                let server =
+                    env::var("OUTBOX_TEST_POSTGRES").unwrap_or_else(|_| "postgres://postgres@127.0.0.1:5432".into());
                 let name = format!("outbox_bench_{}", process::id());
-                let admin = Database::connect(format!("{server}/postgres")).await.context("PostgreSQL does not answer")?;
+                let admin =
+                    Database::connect(format!("{server}/postgres")).await.context("PostgreSQL does not answer")?;
                 admin.execute_unprepared(&format!("CREATE DATABASE {name}")).await?;
                 (format!("{server}/{name}"), Some((server, name)), None)
             }
