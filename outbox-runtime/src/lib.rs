@@ -76,6 +76,9 @@
 //! | `postgres` | the tables on PostgreSQL |
 //! | `tracing` (default) | warnings and errors of relay and consumer as `tracing` events |
 
+// Some values are made for the log only.
+#![cfg_attr(not(feature = "tracing"), allow(unused_variables))]
+
 extern crate self as outbox_runtime;
 
 mod aggregate;

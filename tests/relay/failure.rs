@@ -234,7 +234,7 @@ each_database! {
             },
         };
         let relay = quick(&db.conn, publisher)
-            .backoff(Duration::from_millis(50), Duration::from_secs(60))
+            .backoff(Duration::from_millis(50), Duration::from_mins(1))
             .start()
             .await
             .unwrap();

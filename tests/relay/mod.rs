@@ -19,7 +19,7 @@ use crate::{models::order::Order, support::TestDb};
 pub fn quick<P: Publisher>(db: &DatabaseConnection, publisher: P) -> RelayBuilder<P> {
     Relay::builder(db.clone(), publisher)
         .lease(Duration::from_millis(1_500))
-        .publish_timeout(Duration::from_millis(1_000))
+        .publish_timeout(Duration::from_secs(1))
         .backoff(Duration::from_millis(10), Duration::from_millis(100))
         .poll(Duration::from_millis(5), Duration::from_millis(100))
 }

@@ -11,7 +11,7 @@ use crate::{
     support::{Kind, TestDb, each_database, publisher::Recorder},
 };
 
-const NEVER: Duration = Duration::from_secs(3_600);
+const NEVER: Duration = Duration::from_hours(1);
 
 each_database! {
     async fn commits_of_this_process_wake_a_relay_that_hardly_polls(db: TestDb) {

@@ -1,4 +1,4 @@
-//! How many round trips a save costs. PostgreSQL only: there is a wire to listen on.
+//! How many round trips a save costs. `PostgreSQL` only: there is a wire to listen on.
 
 use outbox_runtime::{Tx, prelude::*};
 use sea_orm::TransactionTrait as _;

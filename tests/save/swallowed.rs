@@ -101,7 +101,7 @@ each_database! {
     }
 }
 
-/// PostgreSQL only: SQLite has no aborted state that plain SQL could leave again.
+/// `PostgreSQL` only: `SQLite` has no aborted state that plain SQL could leave again.
 #[tokio::test]
 async fn a_savepoint_in_plain_sql_heals_on_postgres() {
     let db = TestDb::new(Kind::Postgres).await;
@@ -119,7 +119,7 @@ async fn a_savepoint_in_plain_sql_heals_on_postgres() {
     assert_eq!(db.stored("tallies").await, [2, 2, 2, 2]);
 }
 
-/// PostgreSQL refuses a savepoint in an aborted transaction; the driver then rolls back one level too many,
+/// `PostgreSQL` refuses a savepoint in an aborted transaction; the driver then rolls back one level too many,
 /// and what followed would have been committed statement by statement.
 #[tokio::test]
 async fn after_a_savepoint_could_not_be_opened_nothing_is_let_through() {
@@ -156,7 +156,7 @@ async fn after_the_opening_of_a_savepoint_was_dropped_nothing_is_let_through() {
     assert_eq!(db.stored("tallies").await, [0; 4]);
 }
 
-/// SQLite ends a transaction by itself when its disk is full; here a trigger asks for the same.
+/// `SQLite` ends a transaction by itself when its disk is full; here a trigger asks for the same.
 #[tokio::test]
 async fn after_the_database_ended_the_transaction_nothing_is_let_through() {
     let db = TestDb::new(Kind::Sqlite).await;

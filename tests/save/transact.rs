@@ -245,7 +245,7 @@ async fn a_deadlock_met_in_a_savepoint_reruns_the_whole() {
     opposite(true).await;
 }
 
-/// Another writer holds the file, and nobody waits for it inside SQLite.
+/// Another writer holds the file, and nobody waits for it inside `SQLite`.
 #[tokio::test]
 async fn c9_a_busy_database_reruns() {
     let db = TestDb::new(Kind::Sqlite).await;

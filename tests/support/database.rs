@@ -19,7 +19,7 @@ pub enum Kind {
     Postgres,
 }
 
-/// A database of its own. The SQLite file goes with it; PostgreSQL databases are dropped by `tests/run`.
+/// A database of its own. The `SQLite` file goes with it; `PostgreSQL` databases are dropped by `tests/run`.
 #[derive(Debug)]
 pub struct TestDb {
     pub conn: DatabaseConnection,
@@ -117,7 +117,7 @@ async fn connect(url: &str, connections: u32) -> DatabaseConnection {
     Database::connect(options).await.expect("the database answers")
 }
 
-/// The same test on SQLite and on PostgreSQL: `each_database!(async fn name(db: TestDb) { … })`.
+/// The same test on `SQLite` and on `PostgreSQL`: `each_database!(async fn name(db: TestDb) { … })`.
 macro_rules! each_database {
     ($(#[$meta:meta])* async fn $name:ident($db:ident: $ty:ty) $body:block) => {
         mod $name {

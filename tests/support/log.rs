@@ -71,8 +71,8 @@ impl TestDb {
         }
     }
 
-    /// PostgreSQL looks for deadlocks after a second by itself, and waits for the disk at each commit. New
-    /// connections do neither: a test that meets many deadlocks would take minutes. Nothing on SQLite.
+    /// `PostgreSQL` looks for deadlocks after a second by itself, and waits for the disk at each commit. New
+    /// connections do neither: a test that meets many deadlocks would take minutes. Nothing on `SQLite`.
     pub async fn find_deadlocks_quickly(&self) {
         if self.kind == Kind::Postgres {
             self.run(
@@ -90,7 +90,7 @@ impl TestDb {
     }
 }
 
-/// `BEGIN IMMEDIATE` on SQLite, as the book tells users of raw transactions.
+/// `BEGIN IMMEDIATE` on `SQLite`, as the book tells users of raw transactions.
 pub async fn begin_writing(db: &sea_orm::DatabaseConnection) -> Result<sea_orm::DatabaseTransaction, sea_orm::DbErr> {
     use sea_orm::{SqliteTransactionMode, TransactionOptions, TransactionTrait as _};
     let sqlite_transaction_mode = Some(SqliteTransactionMode::Immediate);

@@ -1,4 +1,4 @@
-//! A TCP proxy in front of PostgreSQL that writes down what a client asks for.
+//! A TCP proxy in front of `PostgreSQL` that writes down what a client asks for.
 
 use std::{
     collections::HashMap,
@@ -48,7 +48,7 @@ impl Wiretap {
         tap
     }
 
-    /// A pool of one connection to the test's PostgreSQL database that goes through here, ready for use.
+    /// A pool of one connection to the test's `PostgreSQL` database that goes through here, ready for use.
     pub async fn on(db: &super::TestDb) -> (Self, sea_orm::DatabaseConnection) {
         let (server, database) = db.url.rsplit_once('/').unwrap();
         let (user, address) = server.rsplit_once('@').unwrap();
@@ -67,7 +67,7 @@ impl Wiretap {
     }
 }
 
-/// Understands the client's half of PostgreSQL's protocol, version 3.
+/// Understands the client's half of `PostgreSQL`'s protocol, version 3.
 #[derive(Default)]
 struct Listener {
     started: bool,
@@ -81,7 +81,7 @@ impl Listener {
         self.bytes.extend_from_slice(chunk);
         let mut executed = Vec::new();
         loop {
-            let head = if self.started { 1 } else { 0 };
+            let head = usize::from(self.started);
             if self.bytes.len() < head + 4 {
                 return executed;
             }

@@ -117,7 +117,7 @@ pub enum SaveError {
     },
 }
 
-/// The one-connection pool is SeaORM's default for SQLite and the commonest cause of a time-out there.
+/// The one-connection pool is SeaORM's default for `SQLite` and the commonest cause of a time-out there.
 fn hint(error: &DbErr) -> &'static str {
     if matches!(error, DbErr::ConnectionAcquire(_)) {
         ": no connection came free; a `save(&db)` inside an open transaction needs a second one, so pass the transaction instead"

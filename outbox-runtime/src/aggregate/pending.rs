@@ -23,6 +23,7 @@ pub struct PendingEvent<M> {
     occurred_at: DateTime<Utc>,
     event_type: &'static str,
     schema_version: u16,
+    headers: Headers,
     body: Body<M>,
 }
 
@@ -50,6 +51,7 @@ impl<M> PendingEvent<M> {
             occurred_at: now.duration_trunc(TimeDelta::microseconds(1)).unwrap_or(now),
             event_type: E::TYPE,
             schema_version: E::VERSION,
+            headers: Headers::new(),
             body,
         }
     }
@@ -103,8 +105,8 @@ impl<M> PendingEvent<M> {
         }
     }
 
-    pub(super) fn headers(&self) -> Headers {
-        Headers::new()
+    pub(super) fn headers(&self) -> &Headers {
+        &self.headers
     }
 }
 
@@ -116,6 +118,7 @@ impl<M> Clone for PendingEvent<M> {
             occurred_at: self.occurred_at,
             event_type: self.event_type,
             schema_version: self.schema_version,
+            headers: self.headers.clone(),
             body: match &self.body {
                 Body::Ready(payload) => Body::Ready(payload.clone()),
                 Body::FromRow(build) => Body::FromRow(Arc::clone(build)),

@@ -157,7 +157,10 @@ impl<M> Clone for RootState<M> {
 
 impl<M> fmt::Debug for RootState<M> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RootState").field("origin", &self.origin).field("pending", &self.pending).finish()
+        f.debug_struct("RootState")
+            .field("origin", &self.origin)
+            .field("pending", &self.pending)
+            .finish_non_exhaustive()
     }
 }
 

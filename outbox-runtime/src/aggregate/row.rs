@@ -1,4 +1,5 @@
 //! Writing the aggregate's own row, with the user's hooks, through SeaORM.
+#![allow(clippy::missing_errors_doc, reason = "called by generated code only; the generated methods say it")]
 
 use sea_orm::{
     ActiveModelBehavior, ActiveModelTrait, ActiveValue, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel,

@@ -88,6 +88,7 @@ pub struct Deleted {
 }
 
 /// Writes one root; called by the generated `save`.
+#[allow(clippy::missing_errors_doc, reason = "the generated method says it")]
 pub async fn save<A: Aggregate, C: OutboxConnection>(root: &mut A, db: &C) -> Result<Saved<A::Model>, SaveError> {
     let mut saved = save_all(std::slice::from_mut(root), db).await?;
     saved.pop().ok_or(SaveError::NotFound { aggregate: A::NAME })
@@ -136,6 +137,7 @@ pub async fn save_all<A: Aggregate, C: OutboxConnection>(
 }
 
 /// Deletes one root's row and stores its events; called by the generated `delete`.
+#[allow(clippy::missing_errors_doc, reason = "the generated method says it")]
 pub async fn delete<A: Aggregate, C: OutboxConnection>(root: &mut A, db: &C) -> Result<Deleted, SaveError> {
     prepare(root, db)?;
     let (row, state) = root.__parts();
@@ -252,7 +254,7 @@ fn stage<A: Aggregate>(
                 event_type,
                 schema_version: event.schema_version(),
                 payload,
-                headers: event.headers(),
+                headers: event.headers().clone(),
                 occurred_at: event.occurred_at(),
             })
         })

@@ -36,7 +36,7 @@ impl Default for TxPolicy {
 }
 
 impl TxPolicy {
-    /// Asks for an isolation level. SQLite has only one and takes no notice.
+    /// Asks for an isolation level. `SQLite` has only one and takes no notice.
     pub fn isolation(mut self, level: IsolationLevel) -> Self {
         self.options.isolation_level = Some(level);
         self

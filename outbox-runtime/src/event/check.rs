@@ -29,7 +29,7 @@ pub enum PayloadError {
         /// Where in the payload.
         path: String,
     },
-    /// PostgreSQL's `jsonb` refuses U+0000.
+    /// `PostgreSQL`'s `jsonb` refuses U+0000.
     #[error("`{path}` contains the character U+0000, which PostgreSQL cannot store: remove it before `emit`")]
     Nul {
         /// Where in the payload; for a key, its object.

@@ -194,7 +194,7 @@ impl<P: Publisher> RelayBuilder<P> {
 }
 
 /// Silent relays are forgotten after this long.
-const FORGET_AFTER: Duration = Duration::from_secs(3_600);
+const FORGET_AFTER: Duration = Duration::from_hours(1);
 
 fn check(settings: &Settings, client_timeout: Option<Duration>) -> Result<(), RelayError> {
     let (lease, publish) = (settings.lease, settings.publish_timeout);

@@ -36,6 +36,9 @@ const LANDINGS: usize = 512;
 
 type Operation<T> = Option<BoxFuture<'static, T>>;
 
+/// The batch, and the lanes that were still held.
+type Marked = (Vec<Acknowledged>, Result<Vec<i16>, StoreError>);
+
 /// What the lease table was asked to do.
 enum LeaseOutcome {
     Round(Result<Round, StoreError>),
@@ -64,7 +67,7 @@ pub(super) struct Engine<P> {
     stopping: Option<Instant>,
 
     reading: Operation<Findings>,
-    marking: Operation<(Vec<Acknowledged>, Result<Vec<i16>, StoreError>)>,
+    marking: Operation<Marked>,
     leasing: Operation<LeaseOutcome>,
 
     /// What the status shows beside what can be counted.
@@ -252,7 +255,9 @@ impl<P: Publisher> Engine<P> {
             Woken::Stop => {
                 self.stopping = Some(Instant::now() + self.settings.publish_timeout + self.terms.ttl);
                 let lanes: Vec<i16> = self.held.keys().copied().collect();
-                lanes.into_iter().for_each(|lane| self.drop_waiting(lane));
+                for lane in lanes {
+                    self.drop_waiting(lane);
+                }
             }
         }
     }
@@ -375,7 +380,9 @@ impl<P: Publisher> Engine<P> {
                 self.shown.live_relays = round.live_relays;
                 let draining: Vec<i16> =
                     self.held.iter().filter(|(_, held)| held.draining).map(|(lane, _)| *lane).collect();
-                draining.into_iter().for_each(|lane| self.drop_waiting(lane));
+                for lane in draining {
+                    self.drop_waiting(lane);
+                }
                 self.may_release = true;
                 self.next_round = Instant::now() + if round.wants_more { soon } else { self.terms.ttl / 3 };
                 if gained {
@@ -463,10 +470,10 @@ impl<P: Publisher> Engine<P> {
                 observe::notice!(relay = %self.relay_id, published = self.shown.published, "relay stopped");
             }
             Some(Err(error)) => {
-                self.failed("the lanes could not be given back; they are free when their leases end", &error)
+                self.failed("the lanes could not be given back; they are free when their leases end", &error);
             }
             None => {
-                observe::warning!(relay = %self.relay_id, "the database did not answer; lanes are free when their leases end")
+                observe::warning!(relay = %self.relay_id, "the database did not answer; lanes are free when their leases end");
             }
         }
         self.report();

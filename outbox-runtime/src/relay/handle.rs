@@ -56,7 +56,7 @@ pub struct RelayStatus {
 #[derive(Debug)]
 #[must_use = "dropping a relay ends it: keep the handle and call `stop().await`"]
 pub struct Relay {
-    relay_id: String,
+    id: String,
     stop: watch::Sender<bool>,
     status: watch::Receiver<RelayStatus>,
     task: Option<JoinHandle<()>>,
@@ -69,12 +69,12 @@ impl Relay {
         status: watch::Receiver<RelayStatus>,
         task: JoinHandle<()>,
     ) -> Self {
-        Self { relay_id, stop, status, task: Some(task) }
+        Self { id: relay_id, stop, status, task: Some(task) }
     }
 
     /// The name under which it holds lanes.
     pub fn id(&self) -> &str {
-        &self.relay_id
+        &self.id
     }
 
     /// Follows what it does.

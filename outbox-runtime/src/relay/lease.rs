@@ -69,11 +69,14 @@ pub(super) async fn round(
     let mut missing = share.saturating_sub(held.len());
     if held.len() <= share {
         // What was to be drained is wanted again.
-        held.values_mut().for_each(|lease| lease.draining = false);
+        for lease in held.values_mut() {
+            lease.draining = false;
+        }
     } else {
         let surplus = held.len() - share;
-        held.values_mut().rev().take(surplus).for_each(|lease| lease.draining = true);
-        held.values_mut().rev().skip(surplus).for_each(|lease| lease.draining = false);
+        for (nth, lease) in held.values_mut().rev().enumerate() {
+            lease.draining = nth < surplus;
+        }
     }
     if accept && missing > 0 {
         let before = Instant::now();

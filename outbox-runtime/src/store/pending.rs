@@ -37,6 +37,7 @@ pub(crate) struct LaneRead {
     /// Only positions above this one.
     pub(crate) after: i64,
     /// How many rows deep, known ones counted.
+    #[cfg_attr(not(feature = "postgres"), allow(dead_code))]
     pub(crate) take: i64,
 }
 

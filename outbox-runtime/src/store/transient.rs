@@ -2,10 +2,10 @@
 
 use sea_orm::{DbBackend, DbErr, RuntimeErr, sqlx::error::DatabaseError};
 
-/// PostgreSQL: serialization failure, deadlock, lock not available.
+/// `PostgreSQL`: serialization failure, deadlock, lock not available.
 #[cfg(feature = "postgres")]
 const POSTGRES: [&str; 3] = ["40001", "40P01", "55P03"];
-/// SQLite primary result codes: BUSY, LOCKED.
+/// `SQLite` primary result codes: BUSY, LOCKED.
 #[cfg(feature = "sqlite")]
 const SQLITE: [i32; 2] = [5, 6];
 
@@ -36,7 +36,7 @@ pub(crate) fn is_event_stored_already(backend: DbBackend, error: &DbErr) -> bool
     }
 }
 
-/// SQLSTATE, or SQLite's extended result code.
+/// SQLSTATE, or `SQLite`'s extended result code.
 fn code(error: &DbErr) -> Option<String> {
     Some(database_error(error)?.code()?.into_owned())
 }

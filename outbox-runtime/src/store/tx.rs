@@ -160,7 +160,7 @@ impl Unfinished<'_> {
     }
 }
 
-/// Opens a transaction in a task of its own. A `begin` that is dropped half-way can leave a pooled PostgreSQL
+/// Opens a transaction in a task of its own. A `begin` that is dropped half-way can leave a pooled `PostgreSQL`
 /// connection inside a transaction that nobody ends (sqlx issue 4385); a task is not dropped half-way.
 pub(crate) async fn begin(
     db: &DatabaseConnection,

@@ -12,7 +12,7 @@ use crate::{DatabaseKind, RelayArguments};
 pub(crate) struct BenchDatabase {
     pub(crate) conn: DatabaseConnection,
     pub(crate) kind: DatabaseKind,
-    /// PostgreSQL: server and name, to drop it.
+    /// `PostgreSQL`: server and name, to drop it.
     postgres: Option<(String, String)>,
     _dir: Option<tempfile::TempDir>,
 }

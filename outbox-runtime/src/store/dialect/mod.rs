@@ -23,14 +23,14 @@ use super::{
     pending::{Doubt, LaneRead, Published},
 };
 
-/// Answers an error inside an aborted PostgreSQL transaction and nothing elsewhere.
+/// Answers an error inside an aborted `PostgreSQL` transaction and nothing elsewhere.
 pub(crate) const PROBE: &str = "SELECT 1";
 /// Around the two writes of a joined save, where a failed statement does not end the transaction.
 pub(crate) const SAVEPOINT: &str = "SAVEPOINT outbox_save";
 pub(crate) const RELEASE: &str = "RELEASE SAVEPOINT outbox_save";
 pub(crate) const ROLLBACK_TO: &str = "ROLLBACK TO SAVEPOINT outbox_save";
 
-/// Makes an open PostgreSQL transaction fail, so that COMMIT stores nothing of a save that failed half-way.
+/// Makes an open `PostgreSQL` transaction fail, so that COMMIT stores nothing of a save that failed half-way.
 pub(crate) const POISON: &str = "DO $$ BEGIN RAISE EXCEPTION 'an aggregate was saved half-way: roll back'; END $$";
 
 /// Statements that differ in their text only. Instants are computed by the database.

@@ -1,4 +1,4 @@
-//! PostgreSQL 15 and later.
+//! `PostgreSQL` 15 and later.
 
 use std::collections::HashMap;
 
@@ -130,7 +130,7 @@ pub(super) async fn append(tx: &DatabaseTransaction, events: &[NewEvent]) -> Res
         column(events, |e| e.event_type.to_owned()),
         column(events, |e| i32::from(e.schema_version)),
         column(events, |e| e.payload.clone()),
-        column(events, |e| e.headers_json()),
+        column(events, super::super::append::NewEvent::headers_json),
         column(events, |e| e.occurred_at),
     ];
     let rows = tx.query_all_raw(Statement::from_sql_and_values(DbBackend::Postgres, APPEND, values)).await?;

@@ -1,4 +1,4 @@
-//! SQLite 3.38 and later (the driver brings its own).
+//! `SQLite` 3.38 and later (the driver brings its own).
 //!
 //! Lists travel as one JSON parameter and are opened by `json_each`, so that the text of a statement does not
 //! depend on their length and no limit on parameters is met.
@@ -119,7 +119,7 @@ pub(super) const TEXTS: Texts = Texts {
     ),
 };
 
-/// `WHERE true` keeps SQLite's parser from taking ON for a join.
+/// `WHERE true` keeps `SQLite`'s parser from taking ON for a join.
 const NUMBER: &str = "\
 INSERT INTO outbox_sequences (aggregate_type, aggregate_id, last_sequence)
 SELECT value ->> 0, value ->> 1, count(*) FROM json_each(?1) WHERE true GROUP BY 1, 2
