@@ -32,6 +32,9 @@ company::outbox::__private::inventory::submit! {
     ::core::stringify!(JobDropped)), retired : true, schemas : &
     [company::outbox::__private::schema_of:: < JobDropped >], }
 }
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "jobs")]
 pub struct Model;
 ///Root of the aggregate `job`: its row and the events that were not saved yet.
 ///
@@ -161,7 +164,9 @@ impl Job {
     ) -> ::core::result::Result<company::outbox::Deleted, company::outbox::SaveError> {
         company::outbox::__private::delete(self, db).await
     }
-    /// Reads the row and locks it until the transaction ends.
+    /// Reads the row and locks it until the transaction ends: another `load` of it waits until then,
+    /// a read without a lock does not. Only this one row is locked, not those that belong to it.
+    /// SQLite locks no rows: there the transactions of `transact` run one after the other.
     ///
     /// # Errors
     /// `LoadError::NotFound` if there is no such row.
@@ -173,7 +178,9 @@ impl Job {
     ) -> ::core::result::Result<Self, company::outbox::LoadError> {
         company::outbox::__private::load_locked(tx, id).await
     }
-    /// As `load`, but `None` if there is no such row.
+    /// As `load`, but `None` if there is no such row. A row that is missing cannot be locked: of two
+    /// programs that both find none and create it, one meets a unique violation, which `transact`
+    /// does not rerun.
     ///
     /// # Errors
     /// `LoadError::Db` if the row could not be read.
@@ -232,6 +239,13 @@ impl ::core::convert::From<JobDropped> for JobEvent {
         Self::JobDropped(event)
     }
 }
+const _: () = {
+    ::core::assert!(
+        ! company::outbox::__private::same_text(< JobQueued as company::outbox::Payload >
+        ::TYPE, < JobDropped as company::outbox::Payload > ::TYPE),
+        "`JobQueued` and `JobDropped` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+};
 #[automatically_derived]
 impl company::outbox::EventSet for Queued {
     fn decode(
@@ -272,3 +286,10 @@ impl ::core::convert::From<JobQueued> for Queued {
         Self::Job(event)
     }
 }
+const _: () = {
+    ::core::assert!(
+        ! company::outbox::__private::same_text(< JobQueued as company::outbox::Payload >
+        ::TYPE, < JobDropped as company::outbox::Payload > ::TYPE),
+        "`JobQueued` and `JobDropped` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+};

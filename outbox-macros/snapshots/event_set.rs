@@ -100,6 +100,28 @@ impl ::core::convert::From<CustomerMoved> for CustomerEvent {
         Self::Moved(event)
     }
 }
+const _: () = {
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< CustomerRenamed as
+        ::outbox_runtime::Payload > ::TYPE, < CustomerMoved as ::outbox_runtime::Payload
+        > ::TYPE),
+        "`CustomerRenamed` and `CustomerMoved` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+};
+const _: () = {
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< CustomerRenamed as
+        ::outbox_runtime::Payload > ::TYPE, < CustomerDetailsChanged as
+        ::outbox_runtime::Payload > ::TYPE),
+        "`CustomerRenamed` and `CustomerDetailsChanged` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< CustomerMoved as
+        ::outbox_runtime::Payload > ::TYPE, < CustomerDetailsChanged as
+        ::outbox_runtime::Payload > ::TYPE),
+        "`CustomerMoved` and `CustomerDetailsChanged` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+};
 #[automatically_derived]
 impl ::outbox_runtime::EventSet for OnlyMoves {
     fn decode(

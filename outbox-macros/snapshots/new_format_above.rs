@@ -34,6 +34,9 @@ impl ::outbox_runtime::DomainEvent for OrderPaid {}
     ::core::stringify!(OrderPaid)), retired : false, schemas : &
     [::outbox_runtime::__private::schema_of:: < OrderPaid >], }
 }
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, DeriveEntityModel)]
+#[sea_orm(table_name = "orders")]
 pub struct Model;
 ///Root of the aggregate `order`: its row and the events that were not saved yet.
 ///
@@ -163,7 +166,9 @@ impl Order {
     ) -> ::core::result::Result<::outbox_runtime::Deleted, ::outbox_runtime::SaveError> {
         ::outbox_runtime::__private::delete(self, db).await
     }
-    /// Reads the row and locks it until the transaction ends.
+    /// Reads the row and locks it until the transaction ends: another `load` of it waits until then,
+    /// a read without a lock does not. Only this one row is locked, not those that belong to it.
+    /// SQLite locks no rows: there the transactions of `transact` run one after the other.
     ///
     /// # Errors
     /// `LoadError::NotFound` if there is no such row.
@@ -175,7 +180,9 @@ impl Order {
     ) -> ::core::result::Result<Self, ::outbox_runtime::LoadError> {
         ::outbox_runtime::__private::load_locked(tx, id).await
     }
-    /// As `load`, but `None` if there is no such row.
+    /// As `load`, but `None` if there is no such row. A row that is missing cannot be locked: of two
+    /// programs that both find none and create it, one meets a unique violation, which `transact`
+    /// does not rerun.
     ///
     /// # Errors
     /// `LoadError::Db` if the row could not be read.
@@ -236,3 +243,11 @@ impl ::core::convert::From<OrderPaid> for OrderEvent {
         Self::OrderPaid(event)
     }
 }
+const _: () = {
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< OrderPlaced as
+        ::outbox_runtime::Payload > ::TYPE, < OrderPaid as ::outbox_runtime::Payload >
+        ::TYPE),
+        "`OrderPlaced` and `OrderPaid` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+};

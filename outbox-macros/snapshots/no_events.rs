@@ -1,3 +1,6 @@
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "silent")]
 pub struct Model;
 ///Root of the aggregate `silent`: its row and the events that were not saved yet.
 ///
@@ -127,7 +130,9 @@ impl Silent {
     ) -> ::core::result::Result<::outbox_runtime::Deleted, ::outbox_runtime::SaveError> {
         ::outbox_runtime::__private::delete(self, db).await
     }
-    /// Reads the row and locks it until the transaction ends.
+    /// Reads the row and locks it until the transaction ends: another `load` of it waits until then,
+    /// a read without a lock does not. Only this one row is locked, not those that belong to it.
+    /// SQLite locks no rows: there the transactions of `transact` run one after the other.
     ///
     /// # Errors
     /// `LoadError::NotFound` if there is no such row.
@@ -139,7 +144,9 @@ impl Silent {
     ) -> ::core::result::Result<Self, ::outbox_runtime::LoadError> {
         ::outbox_runtime::__private::load_locked(tx, id).await
     }
-    /// As `load`, but `None` if there is no such row.
+    /// As `load`, but `None` if there is no such row. A row that is missing cannot be locked: of two
+    /// programs that both find none and create it, one meets a unique violation, which `transact`
+    /// does not rerun.
     ///
     /// # Errors
     /// `LoadError::Db` if the row could not be read.
@@ -155,6 +162,9 @@ impl Silent {
         ::outbox_runtime::__private::find_locked(tx, id).await
     }
 }
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "quiet")]
 pub struct Model;
 ///Root of the aggregate `quiet`: its row and the events that were not saved yet.
 ///
@@ -284,7 +294,9 @@ impl Quiet {
     ) -> ::core::result::Result<::outbox_runtime::Deleted, ::outbox_runtime::SaveError> {
         ::outbox_runtime::__private::delete(self, db).await
     }
-    /// Reads the row and locks it until the transaction ends.
+    /// Reads the row and locks it until the transaction ends: another `load` of it waits until then,
+    /// a read without a lock does not. Only this one row is locked, not those that belong to it.
+    /// SQLite locks no rows: there the transactions of `transact` run one after the other.
     ///
     /// # Errors
     /// `LoadError::NotFound` if there is no such row.
@@ -296,7 +308,9 @@ impl Quiet {
     ) -> ::core::result::Result<Self, ::outbox_runtime::LoadError> {
         ::outbox_runtime::__private::load_locked(tx, id).await
     }
-    /// As `load`, but `None` if there is no such row.
+    /// As `load`, but `None` if there is no such row. A row that is missing cannot be locked: of two
+    /// programs that both find none and create it, one meets a unique violation, which `transact`
+    /// does not rerun.
     ///
     /// # Errors
     /// `LoadError::Db` if the row could not be read.

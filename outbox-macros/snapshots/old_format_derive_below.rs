@@ -16,6 +16,8 @@ impl ::outbox_runtime::DomainEvent for RoomBooked {}
     ::core::stringify!(RoomBooked)), retired : false, schemas : &
     [::outbox_runtime::__private::schema_of:: < RoomBooked >], }
 }
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "rooms")]
 pub struct Model;
 ///Root of the aggregate `room`: its row and the events that were not saved yet.
 ///
@@ -145,7 +147,9 @@ impl Room {
     ) -> ::core::result::Result<::outbox_runtime::Deleted, ::outbox_runtime::SaveError> {
         ::outbox_runtime::__private::delete(self, db).await
     }
-    /// Reads the row and locks it until the transaction ends.
+    /// Reads the row and locks it until the transaction ends: another `load` of it waits until then,
+    /// a read without a lock does not. Only this one row is locked, not those that belong to it.
+    /// SQLite locks no rows: there the transactions of `transact` run one after the other.
     ///
     /// # Errors
     /// `LoadError::NotFound` if there is no such row.
@@ -157,7 +161,9 @@ impl Room {
     ) -> ::core::result::Result<Self, ::outbox_runtime::LoadError> {
         ::outbox_runtime::__private::load_locked(tx, id).await
     }
-    /// As `load`, but `None` if there is no such row.
+    /// As `load`, but `None` if there is no such row. A row that is missing cannot be locked: of two
+    /// programs that both find none and create it, one meets a unique violation, which `transact`
+    /// does not rerun.
     ///
     /// # Errors
     /// `LoadError::Db` if the row could not be read.

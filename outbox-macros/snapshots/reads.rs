@@ -66,6 +66,9 @@ impl ::outbox_runtime::Payload for BillClosed {
     ::core::stringify!(BillClosed)), retired : true, schemas : &
     [::outbox_runtime::__private::schema_of:: < BillClosed >], }
 }
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "bills")]
 pub struct Model;
 ///Root of the aggregate `bill`: its row and the events that were not saved yet.
 ///
@@ -195,7 +198,9 @@ impl Bill {
     ) -> ::core::result::Result<::outbox_runtime::Deleted, ::outbox_runtime::SaveError> {
         ::outbox_runtime::__private::delete(self, db).await
     }
-    /// Reads the row and locks it until the transaction ends.
+    /// Reads the row and locks it until the transaction ends: another `load` of it waits until then,
+    /// a read without a lock does not. Only this one row is locked, not those that belong to it.
+    /// SQLite locks no rows: there the transactions of `transact` run one after the other.
     ///
     /// # Errors
     /// `LoadError::NotFound` if there is no such row.
@@ -207,7 +212,9 @@ impl Bill {
     ) -> ::core::result::Result<Self, ::outbox_runtime::LoadError> {
         ::outbox_runtime::__private::load_locked(tx, id).await
     }
-    /// As `load`, but `None` if there is no such row.
+    /// As `load`, but `None` if there is no such row. A row that is missing cannot be locked: of two
+    /// programs that both find none and create it, one meets a unique violation, which `transact`
+    /// does not rerun.
     ///
     /// # Errors
     /// `LoadError::Db` if the row could not be read.
@@ -300,3 +307,42 @@ impl ::core::convert::From<BillPrinted> for BillEvent {
         Self::BillPrinted(event)
     }
 }
+const _: () = {
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< BillSent as ::outbox_runtime::Payload
+        > ::TYPE, < BillSettled as ::outbox_runtime::Payload > ::TYPE),
+        "`BillSent` and `BillSettled` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+};
+const _: () = {
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< BillSent as ::outbox_runtime::Payload
+        > ::TYPE, < BillPrinted as ::outbox_runtime::Payload > ::TYPE),
+        "`BillSent` and `BillPrinted` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< BillSettled as
+        ::outbox_runtime::Payload > ::TYPE, < BillPrinted as ::outbox_runtime::Payload >
+        ::TYPE),
+        "`BillSettled` and `BillPrinted` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+};
+const _: () = {
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< BillSent as ::outbox_runtime::Payload
+        > ::TYPE, < BillClosed as ::outbox_runtime::Payload > ::TYPE),
+        "`BillSent` and `BillClosed` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< BillSettled as
+        ::outbox_runtime::Payload > ::TYPE, < BillClosed as ::outbox_runtime::Payload >
+        ::TYPE),
+        "`BillSettled` and `BillClosed` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< BillPrinted as
+        ::outbox_runtime::Payload > ::TYPE, < BillClosed as ::outbox_runtime::Payload >
+        ::TYPE),
+        "`BillPrinted` and `BillClosed` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+};

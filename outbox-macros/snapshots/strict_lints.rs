@@ -50,6 +50,10 @@ impl ::outbox_runtime::Payload for StrictToggled {
     ::core::stringify!(StrictToggled)), retired : true, schemas : &
     [::outbox_runtime::__private::schema_of:: < StrictToggled >], }
 }
+/// The row.
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "strict")]
 pub struct Model;
 ///Root of the aggregate `strict`: its row and the events that were not saved yet.
 ///
@@ -202,7 +206,7 @@ impl Strict {
     ) -> ::core::result::Result<::outbox_runtime::Deleted, ::outbox_runtime::SaveError> {
         ::outbox_runtime::__private::delete(self, db).await
     }
-    /// Reads the row without a lock: `save` finds out if somebody else changed it meanwhile.
+    /// Reads the row and locks nothing: `save` finds out if somebody else changed it meanwhile.
     ///
     /// # Errors
     /// `LoadError::NotFound` if there is no such row.
@@ -214,7 +218,9 @@ impl Strict {
     ) -> ::core::result::Result<Self, ::outbox_runtime::LoadError> {
         ::outbox_runtime::__private::load(db, id).await
     }
-    /// As `load`, but `None` if there is no such row.
+    /// As `load`, but `None` if there is no such row. A row that is missing has no version either: of
+    /// two programs that both find none and create it, one meets a unique violation, which `transact`
+    /// does not rerun.
     ///
     /// # Errors
     /// `LoadError::Db` if the row could not be read.
@@ -273,6 +279,14 @@ impl ::core::convert::From<StrictClosed> for StrictEvent {
         Self::StrictClosed(event)
     }
 }
+const _: () = {
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< StrictOpened as
+        ::outbox_runtime::Payload > ::TYPE, < StrictClosed as ::outbox_runtime::Payload >
+        ::TYPE),
+        "`StrictOpened` and `StrictClosed` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+};
 #[automatically_derived]
 impl ::outbox_runtime::EventSet for StrictSet {
     fn decode(
@@ -323,3 +337,25 @@ impl ::core::convert::From<StrictClosed> for StrictSet {
         Self::Closed(event)
     }
 }
+const _: () = {
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< StrictOpened as
+        ::outbox_runtime::Payload > ::TYPE, < StrictClosed as ::outbox_runtime::Payload >
+        ::TYPE),
+        "`StrictOpened` and `StrictClosed` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+};
+const _: () = {
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< StrictOpened as
+        ::outbox_runtime::Payload > ::TYPE, < StrictToggled as ::outbox_runtime::Payload
+        > ::TYPE),
+        "`StrictOpened` and `StrictToggled` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+    ::core::assert!(
+        ! ::outbox_runtime::__private::same_text(< StrictClosed as
+        ::outbox_runtime::Payload > ::TYPE, < StrictToggled as ::outbox_runtime::Payload
+        > ::TYPE),
+        "`StrictClosed` and `StrictToggled` have the same `type`, and a stored event of that type is read as one of them: keep one of them in this set, or give the event that was never stored a `type` of its own"
+    );
+};

@@ -16,6 +16,9 @@ impl ::outbox_runtime::DomainEvent for AccountDebited {}
     ::core::stringify!(AccountDebited)), retired : false, schemas : &
     [::outbox_runtime::__private::schema_of:: < AccountDebited >], }
 }
+#[sea_orm::model]
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "accounts")]
 pub struct Model;
 ///Root of the aggregate `account`: its row and the events that were not saved yet.
 ///
@@ -168,7 +171,7 @@ impl Account {
     ) -> ::core::result::Result<::outbox_runtime::Deleted, ::outbox_runtime::SaveError> {
         ::outbox_runtime::__private::delete(self, db).await
     }
-    /// Reads the row without a lock: `save` finds out if somebody else changed it meanwhile.
+    /// Reads the row and locks nothing: `save` finds out if somebody else changed it meanwhile.
     ///
     /// # Errors
     /// `LoadError::NotFound` if there is no such row.
@@ -180,7 +183,9 @@ impl Account {
     ) -> ::core::result::Result<Self, ::outbox_runtime::LoadError> {
         ::outbox_runtime::__private::load(db, id).await
     }
-    /// As `load`, but `None` if there is no such row.
+    /// As `load`, but `None` if there is no such row. A row that is missing has no version either: of
+    /// two programs that both find none and create it, one meets a unique violation, which `transact`
+    /// does not rerun.
     ///
     /// # Errors
     /// `LoadError::Db` if the row could not be read.
@@ -227,6 +232,8 @@ impl ::core::convert::From<AccountDebited> for AccountEvent {
         Self::AccountDebited(event)
     }
 }
+#[derive(Clone, Debug, PartialEq, Eq, DeriveEntityModel)]
+#[sea_orm(table_name = "locks")]
 pub struct Model;
 ///Root of the aggregate `lock`: its row and the events that were not saved yet.
 ///
@@ -376,7 +383,7 @@ impl Lock {
     ) -> ::core::result::Result<::outbox_runtime::Deleted, ::outbox_runtime::SaveError> {
         ::outbox_runtime::__private::delete(self, db).await
     }
-    /// Reads the row without a lock: `save` finds out if somebody else changed it meanwhile.
+    /// Reads the row and locks nothing: `save` finds out if somebody else changed it meanwhile.
     ///
     /// # Errors
     /// `LoadError::NotFound` if there is no such row.
@@ -388,7 +395,9 @@ impl Lock {
     ) -> ::core::result::Result<Self, ::outbox_runtime::LoadError> {
         ::outbox_runtime::__private::load(db, id).await
     }
-    /// As `load`, but `None` if there is no such row.
+    /// As `load`, but `None` if there is no such row. A row that is missing has no version either: of
+    /// two programs that both find none and create it, one meets a unique violation, which `transact`
+    /// does not rerun.
     ///
     /// # Errors
     /// `LoadError::Db` if the row could not be read.

@@ -29,6 +29,7 @@ fn no_input_panics() {
                 crate::aggregate::attribute(
                     args.clone(),
                     &quote!(
+                        #[sea_orm(table_name = "orders")]
                         pub struct Model {}
                     ),
                 );

@@ -66,7 +66,8 @@ fn expand_items(items: &[Item], generated: &mut TokenStream) {
         if let (Some(args), Item::Struct(entity)) = (aggregate(attributes), item) {
             // The entity itself is printed without its body, which is handed on unchanged.
             let (vis, ident) = (&entity.vis, &entity.ident);
-            generated.extend(crate::aggregate::attribute(args, &quote::quote!(#vis struct #ident;)));
+            let others = attributes.iter().filter(|attribute| !last_is(attribute.path(), "aggregate"));
+            generated.extend(crate::aggregate::attribute(args, &quote::quote!(#(#others)* #vis struct #ident;)));
         }
     }
 }

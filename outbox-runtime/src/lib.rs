@@ -77,7 +77,7 @@
 //! | `tracing` (default) | warnings and errors of relay and consumer as `tracing` events |
 
 // Some values are made for the log only.
-#![cfg_attr(not(feature = "tracing"), allow(unused_variables))]
+#![cfg_attr(not(feature = "tracing"), allow(unused_variables, clippy::match_same_arms))]
 
 extern crate self as outbox_runtime;
 

@@ -72,6 +72,28 @@ each_database! {
 }
 
 each_database! {
+    async fn a_gap_that_is_not_filled_raises_one_alarm_and_goes_on_waiting(db: TestDb) {
+        make_ledger(&db.conn).await;
+        let (mut broker, source) = Broker::new();
+        let consumer = Consumer::builder(db.conn.clone(), "ledger")
+            .gap_alarm(std::time::Duration::from_millis(20))
+            .on(add::<1>);
+        let mut status = consumer.status();
+        let run = tokio::spawn(consumer.run(source));
+        broker.settle(&event("a", 1)).await;
+        broker.settle(&event("a", 3)).await;
+        within(status.wait_for(|status| status.overdue_gaps == 1)).await.unwrap();
+        assert_eq!(parked(&db.conn, "a").await, ["3 gap 0"]);
+        broker.settle(&event("a", 2)).await;
+        within(status.wait_for(|status| status.applied == 3)).await.unwrap();
+        assert_eq!(effects(&db.conn, "a").await, [1, 2, 3]);
+        assert_eq!(status.borrow().overdue_gaps, 1);
+        drop(broker);
+        within(run).await.unwrap().unwrap();
+    }
+}
+
+each_database! {
     async fn a_parked_event_is_a_duplicate_when_it_comes_again(db: TestDb) {
         make_ledger(&db.conn).await;
         let consumer = Consumer::builder(db.conn.clone(), "billing").on(add::<1>);

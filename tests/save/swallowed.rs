@@ -180,3 +180,27 @@ async fn after_the_database_ended_the_transaction_nothing_is_let_through() {
     assert!(Tally::open(2, 0).save(&db.conn).await.is_err());
     assert_eq!(db.stored("tallies").await, [20; 4]);
 }
+
+/// The same by a plain statement.
+#[tokio::test]
+async fn after_a_statement_ended_the_transaction_nothing_is_let_through() {
+    let db = TestDb::new(Kind::Sqlite).await;
+    models::create_tables(&db).await;
+    db.run("CREATE TRIGGER full BEFORE INSERT ON tallies WHEN NEW.id = 2 BEGIN SELECT RAISE(ROLLBACK, 'full'); END")
+        .await;
+    let outcome = transact(&db.conn, TxPolicy::default(), async |tx: &Tx| -> Result<(), Failed> {
+        Tally::open(1, 0).save(tx).await?;
+        let insert = |id: i32| format!("INSERT INTO tallies VALUES ({id}, 0, false)");
+        assert!(tx.execute_unprepared(&insert(2)).await.is_err());
+        assert!(tx.execute_unprepared(&insert(3)).await.is_err());
+        assert!(Tally::open(4, 0).save(tx).await.is_err());
+        Ok(())
+    })
+    .await;
+    assert!(matches!(outcome, Err(Failed::Tx(TxError::Aborted))), "{outcome:?}");
+    assert_eq!(db.stored("tallies").await, [0; 4]);
+    for id in 10..30 {
+        Tally::open(id, 0).save(&db.conn).await.unwrap();
+    }
+    assert_eq!(db.stored("tallies").await, [20; 4]);
+}

@@ -16,6 +16,8 @@ pub mod enum_key;
 pub mod event_set;
 #[path = "pass/events.rs"]
 pub mod events;
+#[path = "pass/expanded_format.rs"]
+pub mod expanded_format;
 #[path = "pass/formerly.rs"]
 pub mod formerly;
 #[path = "pass/inside_a_macro.rs"]

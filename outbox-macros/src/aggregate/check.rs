@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     collector::Collector,
-    event_set::{Entry, EventSet, Split},
+    event_set::{Entry, EventSet, Split, text},
     names,
 };
 
@@ -191,9 +191,4 @@ impl Seen {
             krate: krate.clone(),
         })
     }
-}
-
-/// As the user wrote it; two spellings of one type count as two.
-fn text(path: &Path) -> String {
-    path.to_token_stream().to_string().replace(' ', "")
 }

@@ -3,7 +3,7 @@
 use quote::{ToTokens, quote};
 use syn::{Data, DeriveInput, Fields, Ident, Type, Variant};
 
-use super::{Entry, EventSet, parse::Args};
+use super::{Entry, EventSet, parse::Args, text};
 use crate::collector::Collector;
 
 pub(super) fn check(input: DeriveInput, args: Args, errors: &Collector) -> EventSet {
@@ -87,9 +87,4 @@ fn is_new(ty: &Type, entries: &[Entry], errors: &Collector) -> bool {
 
 fn same(a: &impl ToTokens, b: &impl ToTokens) -> bool {
     text(a) == text(b)
-}
-
-/// As the user wrote it; two spellings of one type count as two.
-fn text(path: &impl ToTokens) -> String {
-    path.to_token_stream().to_string().replace(' ', "")
 }

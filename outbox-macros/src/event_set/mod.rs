@@ -5,7 +5,7 @@ mod expand;
 mod parse;
 
 use proc_macro2::{Ident, TokenStream};
-use quote::quote;
+use quote::{ToTokens, quote};
 use syn::{Generics, Type};
 
 pub(crate) use expand::impls;
@@ -29,6 +29,11 @@ pub(crate) struct EventSet {
 pub(crate) struct Entry {
     pub(crate) variant: Ident,
     pub(crate) ty: Type,
+}
+
+/// As the user wrote it; two spellings of one type count as two.
+pub(crate) fn text(path: &impl ToTokens) -> String {
+    path.to_token_stream().to_string().replace(' ', "")
 }
 
 pub(crate) fn derive(input: TokenStream) -> TokenStream {

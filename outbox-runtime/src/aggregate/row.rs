@@ -3,7 +3,7 @@
 
 use sea_orm::{
     ActiveModelBehavior, ActiveModelTrait, ActiveValue, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel,
-    QueryFilter as _, sea_query::SimpleExpr,
+    QueryFilter as _, Value, sea_query::SimpleExpr,
 };
 
 /// What `save` does to the row.
@@ -106,7 +106,7 @@ where
     label = "the column named by `version = …` must be an integer",
     note = "use one of i16, i32, i64, u16, u32, u64"
 )]
-pub trait VersionNumber: Copy + Into<sea_orm::Value> + sea_orm::sea_query::Nullable {
+pub trait VersionNumber: Copy + Into<Value> + sea_orm::sea_query::Nullable {
     /// Of a row just inserted.
     const FIRST: Self;
     /// The number after this one.
@@ -143,10 +143,11 @@ pub fn next_version<V: VersionNumber>(column: &mut ActiveValue<V>, write: Write)
     }
 }
 
-/// The number that must still be in the database for a delete.
-pub fn current_version<V: VersionNumber>(column: &ActiveValue<V>) -> Result<V, WriteError> {
+/// The number that must still be in the database for a delete. That it is a [`VersionNumber`] is for
+/// [`next_version`] to ask, so that a column of another type is one error.
+pub fn current_version<V: Clone + Into<Value>>(column: &ActiveValue<V>) -> Result<V, WriteError> {
     match column {
-        ActiveValue::Set(number) | ActiveValue::Unchanged(number) => Ok(*number),
+        ActiveValue::Set(number) | ActiveValue::Unchanged(number) => Ok(number.clone()),
         ActiveValue::NotSet => Err(WriteError::Version),
     }
 }

@@ -1,6 +1,6 @@
 //! How a consumer is put together and started.
 
-use std::{fmt, future::Future, sync::Arc};
+use std::{fmt, future::Future, sync::Arc, time::Duration};
 
 use sea_orm::DatabaseConnection;
 use tokio::sync::watch;
@@ -61,6 +61,7 @@ pub struct Consumer<H = NoHandlers> {
     db: DatabaseConnection,
     name: Arc<str>,
     retries: RetryPolicy,
+    gap_alarm: Duration,
     order: OrderPolicy,
     concurrency: usize,
     handlers: H,
@@ -85,6 +86,7 @@ impl Consumer {
         Self {
             db,
             retries: RetryPolicy::default(),
+            gap_alarm: Duration::from_mins(1),
             order: OrderPolicy::default(),
             concurrency: 16,
             handlers: NoHandlers,
@@ -103,6 +105,13 @@ impl<H> Consumer<H> {
     /// How often a failing handler is tried and how long to wait in between.
     pub fn retries(mut self, retries: RetryPolicy) -> Self {
         self.retries = retries;
+        self
+    }
+
+    /// How long a missing event may take to arrive before an alarm is raised; 1 minute unless told. The events
+    /// behind the gap go on waiting: nothing is skipped.
+    pub fn gap_alarm(mut self, wait: Duration) -> Self {
+        self.gap_alarm = wait;
         self
     }
 
@@ -153,9 +162,9 @@ impl<H: Dispatch> Consumer<H> {
         E: EventSet,
         F: for<'t> AsyncFnOnce(E, Delivery, &'t Tx) -> Result<(), HandlerError> + Clone,
     {
-        let Self { db, name, retries, order, concurrency, handlers, counter } = self;
+        let Self { db, name, retries, gap_alarm, order, concurrency, handlers, counter } = self;
         let handlers = On::new(handler, handlers);
-        Consumer { db, name, retries, order, concurrency, handlers, counter }
+        Consumer { db, name, retries, gap_alarm, order, concurrency, handlers, counter }
     }
 }
 
@@ -199,12 +208,12 @@ impl<H: Handlers> Consumer<H> {
     /// }
     /// ```
     pub async fn run_until<S: Source>(self, source: S, shutdown: impl Future) -> Result<(), ConsumeError> {
-        let Self { db, name, retries, order, concurrency, handlers, counter } = self;
+        let Self { db, name, retries, gap_alarm, order, concurrency, handlers, counter } = self;
         match order {
             OrderPolicy::Ordered => {}
         }
         let inbox = Inbox::new(&db, name.as_ref().to_owned()).map_err(ConsumeError::Tables)?;
-        let deliver = Deliver { db, inbox, consumer: name, handlers, retries, counter };
+        let deliver = Deliver { db, inbox, consumer: name, handlers, retries, gap_alarm, counter };
         run::run(deliver, concurrency, source, shutdown).await
     }
 }

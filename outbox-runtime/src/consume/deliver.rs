@@ -1,6 +1,6 @@
 //! One event, one transaction: apply it, park it, or find that it was done before.
 
-use std::{panic::AssertUnwindSafe, sync::Arc};
+use std::{panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt as _;
 use sea_orm::{ConnectionTrait as _, DatabaseConnection, DbErr, TransactionOptions};
@@ -63,6 +63,8 @@ pub(super) enum Settled {
         is_failure: bool,
         error: Option<String>,
     },
+    /// A missing event has not arrived in the time that it was given.
+    Overdue(Subject),
     /// Nothing parked, or its time has not come.
     Stays,
 }
@@ -112,6 +114,7 @@ pub(super) struct Deliver<H> {
     pub(super) consumer: Arc<str>,
     pub(super) handlers: H,
     pub(super) retries: RetryPolicy,
+    pub(super) gap_alarm: Duration,
     pub(super) counter: Counter,
 }
 
@@ -161,7 +164,9 @@ impl<H: Dispatch> Deliver<H> {
                 Some(failed) => return self.park(tx, event, failed.failure.parking(1, &self.retries), true).await,
             },
         };
-        self.park(tx, event, Parking { reason, attempts: 0, retry_after: None, error: None }, false).await
+        // A gap is looked at again to raise the alarm; the missing event itself makes it due at once.
+        let retry_after = (reason == ParkReason::Gap).then_some(self.gap_alarm);
+        self.park(tx, event, Parking { reason, attempts: 0, retry_after, error: None }, false).await
     }
 
     async fn park(&self, tx: &Tx, event: &Arc<RawEvent>, parking: Parking, was_tried: bool) -> Result<Settled, Cause> {
@@ -197,6 +202,9 @@ impl<H: Dispatch> Deliver<H> {
                 let reason = if head.sequence <= mark { ParkReason::SequenceConflict } else { ParkReason::Gap };
                 let parking = Parking { reason, attempts: head.attempts, retry_after: None, error: None };
                 self.inbox.park_again(tx, head.event_id, &parking).await?;
+                if reason == ParkReason::Gap {
+                    return Ok(Settled::Overdue(subject(&head.envelope.into_raw(), head.attempts)));
+                }
             }
             return Ok(Settled::Stays);
         }
@@ -256,7 +264,7 @@ impl<H: Dispatch> Deliver<H> {
             return Ok(false);
         }
         if waits_for_others(&next) {
-            let retry_after = Some(std::time::Duration::ZERO);
+            let retry_after = Some(Duration::ZERO);
             let parking = Parking { reason: next.reason, attempts: next.attempts, retry_after, error: None };
             self.inbox.park_again(tx, next.event_id, &parking).await?;
             return Ok(true);

@@ -37,6 +37,8 @@ pub struct ConsumerStatus {
     pub quarantined: u64,
     /// Events at or below the mark that were never seen: a producer was restored from an older state.
     pub conflicts: u64,
+    /// Gaps that were not filled in the time given by [`Consumer::gap_alarm`](crate::Consumer::gap_alarm).
+    pub overdue_gaps: u64,
 }
 
 /// Counts, and says aloud what somebody should look at.
@@ -71,10 +73,16 @@ impl Counter {
                 status.quarantined += u64::from(*reason == ParkReason::Quarantined);
                 status.conflicts += u64::from(*reason == ParkReason::SequenceConflict);
             }
+            Settled::Overdue(_) => status.overdue_gaps += 1,
             Settled::Stays => {}
         });
-        if let Settled::Parked { reason, subject, error, .. } = settled {
-            self.tell(*reason, subject, error.as_deref());
+        match settled {
+            Settled::Parked { reason, subject, error, .. } => self.tell(*reason, subject, error.as_deref()),
+            Settled::Overdue(Subject { event_id, aggregate_type, aggregate_id, sequence, .. }) => observe::failure!(
+                consumer = &*self.consumer, %event_id, aggregate_type, aggregate_id, sequence,
+                "the event before this one is still missing: look for it at the producer's side"
+            ),
+            _ => {}
         }
     }
 

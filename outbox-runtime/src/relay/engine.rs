@@ -1,10 +1,6 @@
 //! The relay's one task: everything that happens is an event of this loop.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use futures_util::{FutureExt as _, StreamExt as _, future::BoxFuture, stream::FuturesUnordered};
 use sea_orm::DatabaseConnection;
@@ -15,11 +11,11 @@ use super::{
     builder::Settings,
     lease::{self, Held, Round, Terms},
     mark::{self, Acknowledged, Marks},
-    pass::{Blocked as BlockedEvents, Passes},
+    pass::Passes,
     queue::Queue,
-    read::{self, Findings, Pace, Plan},
+    read::{self, Findings, Pace},
     send::{Blocked, Sent, send},
-    wake::{self, Wake, Woken},
+    wake::{self, Wake},
 };
 use crate::{
     observe,
@@ -27,53 +23,52 @@ use crate::{
     store::{
         StoreError,
         lanes::{Lanes, Lease},
-        pending::PendingRow,
     },
 };
 
 /// Sends handled before the loop looks at anything else again.
 const LANDINGS: usize = 512;
 
-type Operation<T> = Option<BoxFuture<'static, T>>;
+pub(super) type Operation<T> = Option<BoxFuture<'static, T>>;
 
 /// The batch, and the lanes that were still held.
-type Marked = (Vec<Acknowledged>, Result<Vec<i16>, StoreError>);
+pub(super) type Marked = (Vec<Acknowledged>, Result<Vec<i16>, StoreError>);
 
 /// What the lease table was asked to do.
-enum LeaseOutcome {
+pub(super) enum LeaseOutcome {
     Round(Result<Round, StoreError>),
     Released(Vec<Lease>, Result<(), StoreError>),
 }
 
 pub(super) struct Engine<P> {
-    db: DatabaseConnection,
-    publisher: Arc<P>,
-    settings: Settings,
-    table: Lanes,
-    terms: Terms,
-    relay_id: String,
-    wake: Wake,
-    status: watch::Sender<RelayStatus>,
+    pub(super) db: DatabaseConnection,
+    pub(super) publisher: Arc<P>,
+    pub(super) settings: Settings,
+    pub(super) table: Lanes,
+    pub(super) terms: Terms,
+    pub(super) relay_id: String,
+    pub(super) wake: Wake,
+    pub(super) status: watch::Sender<RelayStatus>,
 
-    held: BTreeMap<i16, Held>,
-    queue: Queue,
-    passes: Passes,
-    marks: Marks,
-    blocked: Blocked,
-    pace: Pace,
-    next_round: Instant,
-    may_release: bool,
+    pub(super) held: BTreeMap<i16, Held>,
+    pub(super) queue: Queue,
+    pub(super) passes: Passes,
+    pub(super) marks: Marks,
+    pub(super) blocked: Blocked,
+    pub(super) pace: Pace,
+    pub(super) next_round: Instant,
+    pub(super) may_release: bool,
     /// Set by `stop`: until when to wait for what is under way.
-    stopping: Option<Instant>,
+    pub(super) stopping: Option<Instant>,
 
-    reading: Operation<Findings>,
-    marking: Operation<Marked>,
-    leasing: Operation<LeaseOutcome>,
+    pub(super) reading: Operation<Findings>,
+    pub(super) marking: Operation<Marked>,
+    pub(super) leasing: Operation<LeaseOutcome>,
 
     /// What the status shows beside what can be counted.
-    shown: RelayStatus,
+    pub(super) shown: RelayStatus,
     /// The last read found nothing more.
-    dry: bool,
+    pub(super) dry: bool,
 }
 
 impl<P: Publisher> Engine<P> {
@@ -244,193 +239,7 @@ impl<P: Publisher> Engine<P> {
         deadline
     }
 
-    fn woken(&mut self, woken: Woken) {
-        match woken {
-            Woken::Committed => {
-                self.dry = false;
-                self.pace.now();
-            }
-            Woken::Hinted => self.pace.soon(),
-            Woken::Deadline => {}
-            Woken::Stop => {
-                self.stopping = Some(Instant::now() + self.settings.publish_timeout + self.terms.ttl);
-                let lanes: Vec<i16> = self.held.keys().copied().collect();
-                for lane in lanes {
-                    self.drop_waiting(lane);
-                }
-            }
-        }
-    }
-
-    fn landed(&mut self, sent: Sent) {
-        let Sent { key, lease, envelope, answer } = sent;
-        let current = self.held.get(&lease.lane).is_some_and(|held| held.fence == lease.fence);
-        let event_id = envelope.context.event_id;
-        match answer {
-            Ok(()) => {
-                self.blocked.succeeded(lease.lane);
-                if current {
-                    self.marks.push(Acknowledged { event_id, lease });
-                }
-                if self.queue.has_room_again(&key) {
-                    self.passes.want_restart(key.lane);
-                    self.pace.now();
-                }
-                self.queue.acknowledged(key);
-            }
-            Err(error) => {
-                let what = "an event was not acknowledged; its lane waits";
-                if self.blocked.failed(lease.lane) {
-                    self.failed(what, &error);
-                } else {
-                    // One line for a burst of sends that were under way together.
-                    self.shown.last_error = Some(format!("{what}: {}", observe::chain(&error)).into());
-                }
-                let lane = key.lane;
-                if current {
-                    self.queue.refused(key, envelope);
-                } else {
-                    self.queue.acknowledged(key);
-                }
-                if self.stopping.is_some() || self.held.get(&lane).is_none_or(|held| held.draining) {
-                    self.drop_waiting(lane);
-                }
-            }
-        }
-    }
-
-    fn have_found(&mut self, findings: Findings) {
-        let (plan, rows, blocked) = match findings {
-            Findings::Rows(plan, Ok(rows)) => {
-                let doubts = self.passes.doubts(&plan, &rows);
-                if !doubts.is_empty() {
-                    self.reading = Some(read::check(self.db.clone(), plan, rows, doubts).boxed());
-                    return;
-                }
-                (plan, rows, BlockedEvents::new())
-            }
-            Findings::Checked(plan, rows, Ok(blocked)) => (plan, rows, blocked),
-            Findings::Rows(_, Err(error)) | Findings::Checked(_, _, Err(error)) => {
-                self.failed("the outbox could not be read", &error);
-                self.pace.after_failure();
-                return;
-            }
-        };
-        self.admit(&plan, rows, &blocked);
-    }
-
-    fn admit(&mut self, plan: &Plan, rows: Vec<PendingRow>, blocked: &BlockedEvents) {
-        if self.stopping.is_some() {
-            return;
-        }
-        let more = self.passes.advance(plan, &rows);
-        // A lane may have been lost, or lost and claimed again, since this was planned.
-        let mut ours = Vec::new();
-        for lease in &plan.leases {
-            if self.held.get(&lease.lane).is_some_and(|held| held.fence == lease.fence && !held.draining) {
-                ours.push(lease.lane);
-            } else {
-                self.passes.forget(lease.lane);
-            }
-        }
-        let busy: BTreeSet<i16> = rows.iter().map(|row| row.lane).collect();
-        let rows = rows.into_iter().filter(|row| ours.binary_search(&row.lane).is_ok()).collect();
-        let admission = self.queue.admit(rows, blocked, &mut self.passes);
-        for (event_id, problem) in &admission.broken {
-            observe::failure!(%event_id, problem, "a pending event cannot be published; its aggregate waits");
-            self.shown.last_error = Some(format!("event {event_id} cannot be published: {problem}").into());
-        }
-        self.pace.saw_busy_lanes(busy.len());
-        // The end of a long pass says nothing of what was committed behind its cursor: one more look.
-        let whole = plan.lanes.iter().all(|lane| lane.after == 0);
-        let of_all = plan.lanes.len() == self.held.values().filter(|held| !held.draining).count();
-        self.dry = whole && of_all && !more && admission.passed_over == 0;
-        self.pace.after(admission.taken, more || !whole);
-    }
-
-    fn have_marked(&mut self, batch: Vec<Acknowledged>, held: Result<Vec<i16>, StoreError>) {
-        match held {
-            Ok(held) => {
-                for Acknowledged { event_id, lease } in batch {
-                    self.queue.forget(event_id);
-                    if held.contains(&lease.lane) {
-                        self.shown.published += 1;
-                    } else if self.held.get(&lease.lane).is_some_and(|held| held.fence == lease.fence) {
-                        self.lose(lease.lane);
-                    }
-                }
-            }
-            Err(error) => {
-                self.failed("acknowledged events could not be marked", &error);
-                self.marks.put_back(batch, self.settings.poll_max);
-            }
-        }
-    }
-
-    fn rounded(&mut self, round: Result<Round, StoreError>) {
-        let soon = self.terms.ttl / 12;
-        match round {
-            Ok(round) => {
-                for lane in round.lost {
-                    // It may be lost and claimed again in one round; what stood in it is read anew.
-                    self.lose(lane);
-                }
-                let gained = round.held.keys().any(|lane| !self.held.contains_key(lane));
-                self.held = round.held;
-                self.shown.live_relays = round.live_relays;
-                let draining: Vec<i16> =
-                    self.held.iter().filter(|(_, held)| held.draining).map(|(lane, _)| *lane).collect();
-                for lane in draining {
-                    self.drop_waiting(lane);
-                }
-                self.may_release = true;
-                self.next_round = Instant::now() + if round.wants_more { soon } else { self.terms.ttl / 3 };
-                if gained {
-                    self.dry = false;
-                    self.pace.now();
-                }
-            }
-            Err(error) => {
-                self.failed("the leases could not be renewed", &error);
-                self.may_release = false;
-                self.next_round = Instant::now() + soon;
-            }
-        }
-    }
-
-    fn released(&mut self, leases: &[Lease], done: Result<(), StoreError>) {
-        match done {
-            Ok(()) => {
-                for lease in leases {
-                    self.held.remove(&lease.lane);
-                }
-                observe::notice!(relay = %self.relay_id, lanes = leases.len(), "lanes handed over");
-            }
-            Err(error) => {
-                self.failed("lanes could not be given back", &error);
-                self.may_release = false;
-            }
-        }
-    }
-
-    /// Another relay has the lane: nothing of it is sent or marked any more.
-    fn lose(&mut self, lane: i16) {
-        if self.held.remove(&lane).is_some() {
-            observe::warning!(relay = %self.relay_id, lane, "lane lost to another relay");
-            self.shown.lost_lanes += 1;
-        }
-        self.queue.drop_lane(lane);
-        self.marks.drop_lane(lane);
-        self.passes.forget(lane);
-    }
-
-    /// What waits in memory is left to the next reader of the lane.
-    fn drop_waiting(&mut self, lane: i16) {
-        self.queue.drop_waiting(lane);
-        self.passes.forget(lane);
-    }
-
-    fn failed(&mut self, what: &str, error: &(dyn std::error::Error + 'static)) {
+    pub(super) fn failed(&mut self, what: &str, error: &(dyn std::error::Error + 'static)) {
         let text = format!("{what}: {}", observe::chain(error));
         observe::warning!(relay = %self.relay_id, "{text}");
         self.shown.last_error = Some(text.into());

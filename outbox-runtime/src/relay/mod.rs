@@ -8,6 +8,7 @@ mod engine;
 mod handle;
 mod lease;
 mod mark;
+mod outcome;
 mod pass;
 mod queue;
 mod read;

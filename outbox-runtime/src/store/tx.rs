@@ -1,19 +1,15 @@
 //! The transaction that `transact` and handlers are given: it knows when it must not commit.
 
-use std::{
-    future::Future,
-    pin::Pin,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
-    },
+mod session;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering},
 };
 
-use async_trait::async_trait;
 use sea_orm::{
-    AccessMode, ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, ExecResult, IsolationLevel,
-    QueryResult, SqliteTransactionMode, Statement, TransactionError, TransactionOptions, TransactionSession,
-    TransactionTrait,
+    ConnectionTrait, DatabaseConnection, DatabaseTransaction, DbBackend, DbErr, SqliteTransactionMode,
+    TransactionOptions, TransactionTrait,
 };
 
 use super::{signal, transient::is_transient};
@@ -260,8 +256,9 @@ impl Tx {
 
     /// A statement of ours failed.
     pub(crate) fn note_failure(&self, error: &DbErr) {
+        let backend = self.inner.get_database_backend();
         self.health.failed.store(true, Ordering::Release);
-        if is_transient(self.inner.get_database_backend(), error) {
+        if is_transient(backend, error) {
             self.health.transient.store(true, Ordering::Release);
         }
     }
@@ -285,128 +282,45 @@ impl Tx {
         Ok(&self.inner)
     }
 
-    fn seen<T>(&self, outcome: Result<T, DbErr>) -> Result<T, DbErr> {
+    async fn seen<T>(&self, outcome: Result<T, DbErr>) -> Result<T, DbErr> {
         if let Err(error) = &outcome {
             self.note_failure(error);
+            self.look_whether_open().await;
         }
         outcome
+    }
+
+    /// SQLite ends a transaction by itself when its disk is full, and when a trigger says so; statements after that
+    /// would commit one by one.
+    async fn look_whether_open(&self) {
+        if self.inner.get_database_backend() != DbBackend::Sqlite {
+            return;
+        }
+        // Until the answer is there, nothing is let through; nor is it if this is dropped half-way.
+        self.health.broken.store(true, Ordering::Release);
+        if self.inner.execute_unprepared(super::dialect::BEGIN_PROBE).await.is_err() {
+            // There is no transaction within a transaction: ours is open.
+            self.health.broken.store(false, Ordering::Release);
+        } else if let Err(error) = self.inner.execute_unprepared(super::dialect::END_PROBE).await {
+            crate::observe::detail!(%error, "ROLLBACK failed");
+        }
     }
 
     async fn nest(&self, options: TransactionOptions) -> Result<Self, DbErr> {
         let inner = self.raw()?;
         // If this is dropped half-way or fails, the driver rolls back one level too many.
         self.health.broken.store(true, Ordering::Release);
-        let nested = self.seen(inner.begin_with_options(options).await)?;
+        let nested = match inner.begin_with_options(options).await {
+            Ok(nested) => nested,
+            Err(error) => {
+                self.note_failure(&error);
+                return Err(error);
+            }
+        };
         self.health.broken.store(false, Ordering::Release);
         self.health.nested.fetch_add(1, Ordering::AcqRel);
         let health = Arc::<Health>::default();
         let life = Life { scope: Scope::new(), outer: Some((Arc::clone(&self.health), Arc::clone(&health))) };
         Ok(Self { inner: nested, health, life })
-    }
-}
-
-#[async_trait]
-impl ConnectionTrait for Tx {
-    fn get_database_backend(&self) -> DbBackend {
-        self.inner.get_database_backend()
-    }
-    async fn execute_raw(&self, statement: Statement) -> Result<ExecResult, DbErr> {
-        self.seen(self.raw()?.execute_raw(statement).await)
-    }
-    async fn execute_unprepared(&self, sql: &str) -> Result<ExecResult, DbErr> {
-        self.seen(self.raw()?.execute_unprepared(sql).await)
-    }
-    async fn query_one_raw(&self, statement: Statement) -> Result<Option<QueryResult>, DbErr> {
-        self.seen(self.raw()?.query_one_raw(statement).await)
-    }
-    async fn query_all_raw(&self, statement: Statement) -> Result<Vec<QueryResult>, DbErr> {
-        self.seen(self.raw()?.query_all_raw(statement).await)
-    }
-    fn support_returning(&self) -> bool {
-        self.inner.support_returning()
-    }
-}
-
-/// Ends a savepoint. The outermost `Tx` is only ever lent, so these cannot be called on it.
-#[async_trait]
-impl TransactionSession for Tx {
-    async fn commit(self) -> Result<(), DbErr> {
-        let Self { inner, health, life } = self;
-        let Some((outer, _)) = &life.outer else {
-            return Err(DbErr::Custom("the transaction is committed by `transact`".into()));
-        };
-        if health.nested.load(Ordering::Acquire) > 0 || health.broken.load(Ordering::Acquire) {
-            outer.broken.store(true, Ordering::Release);
-            return Err(DbErr::Custom("a savepoint inside this one is still open, or was lost".into()));
-        }
-        let released = inner.commit().await;
-        if released.is_err() {
-            outer.failed.store(true, Ordering::Release);
-        }
-        for (flag, up) in [(&health.failed, &outer.failed), (&health.appended, &outer.appended)] {
-            up.fetch_or(flag.load(Ordering::Acquire), Ordering::AcqRel);
-        }
-        outer.unfinished.fetch_add(health.unfinished.load(Ordering::Acquire), Ordering::AcqRel);
-        released
-    }
-
-    async fn rollback(self) -> Result<(), DbErr> {
-        let Self { inner, health: _, life: _life } = self;
-        inner.rollback().await
-    }
-}
-
-#[async_trait]
-impl TransactionTrait for Tx {
-    type Transaction = Self;
-
-    async fn begin(&self) -> Result<Self, DbErr> {
-        self.nest(TransactionOptions::default()).await
-    }
-
-    async fn begin_with_config(
-        &self,
-        isolation_level: Option<IsolationLevel>,
-        access_mode: Option<AccessMode>,
-    ) -> Result<Self, DbErr> {
-        self.nest(TransactionOptions { isolation_level, access_mode, ..Default::default() }).await
-    }
-
-    async fn begin_with_options(&self, options: TransactionOptions) -> Result<Self, DbErr> {
-        self.nest(options).await
-    }
-
-    async fn transaction<F, T, E>(&self, callback: F) -> Result<T, TransactionError<E>>
-    where
-        F: for<'c> FnOnce(&'c Self) -> Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'c>> + Send,
-        T: Send,
-        E: std::fmt::Display + std::fmt::Debug + Send,
-    {
-        self.transaction_with_config(callback, None, None).await
-    }
-
-    async fn transaction_with_config<F, T, E>(
-        &self,
-        callback: F,
-        isolation_level: Option<IsolationLevel>,
-        access_mode: Option<AccessMode>,
-    ) -> Result<T, TransactionError<E>>
-    where
-        F: for<'c> FnOnce(&'c Self) -> Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'c>> + Send,
-        T: Send,
-        E: std::fmt::Display + std::fmt::Debug + Send,
-    {
-        let nested =
-            self.begin_with_config(isolation_level, access_mode).await.map_err(TransactionError::Connection)?;
-        match callback(&nested).await {
-            Ok(value) => {
-                nested.commit().await.map_err(TransactionError::Connection)?;
-                Ok(value)
-            }
-            Err(error) => {
-                nested.rollback().await.map_err(TransactionError::Connection)?;
-                Err(TransactionError::Transaction(error))
-            }
-        }
     }
 }

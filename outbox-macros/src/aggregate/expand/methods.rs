@@ -92,7 +92,9 @@ fn load(aggregate: &Aggregate) -> TokenStream {
     };
     match aggregate.row {
         RowKind::Plain | RowKind::Nested => quote! {
-            /// Reads the row and locks it until the transaction ends.
+            /// Reads the row and locks it until the transaction ends: another `load` of it waits until then,
+            /// a read without a lock does not. Only this one row is locked, not those that belong to it.
+            /// SQLite locks no rows: there the transactions of `transact` run one after the other.
             ///
             /// # Errors
             /// `LoadError::NotFound` if there is no such row.
@@ -103,7 +105,9 @@ fn load(aggregate: &Aggregate) -> TokenStream {
                 #krate::__private::load_locked(tx, id).await
             }
 
-            /// As `load`, but `None` if there is no such row.
+            /// As `load`, but `None` if there is no such row. A row that is missing cannot be locked: of two
+            /// programs that both find none and create it, one meets a unique violation, which `transact`
+            /// does not rerun.
             ///
             /// # Errors
             /// `LoadError::Db` if the row could not be read.
@@ -115,7 +119,7 @@ fn load(aggregate: &Aggregate) -> TokenStream {
             }
         },
         RowKind::Versioned { .. } => quote! {
-            /// Reads the row without a lock: `save` finds out if somebody else changed it meanwhile.
+            /// Reads the row and locks nothing: `save` finds out if somebody else changed it meanwhile.
             ///
             /// # Errors
             /// `LoadError::NotFound` if there is no such row.
@@ -126,7 +130,9 @@ fn load(aggregate: &Aggregate) -> TokenStream {
                 #krate::__private::load(db, id).await
             }
 
-            /// As `load`, but `None` if there is no such row.
+            /// As `load`, but `None` if there is no such row. A row that is missing has no version either: of
+            /// two programs that both find none and create it, one meets a unique violation, which `transact`
+            /// does not rerun.
             ///
             /// # Errors
             /// `LoadError::Db` if the row could not be read.

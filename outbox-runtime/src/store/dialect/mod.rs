@@ -25,6 +25,9 @@ use super::{
 
 /// Answers an error inside an aborted `PostgreSQL` transaction and nothing elsewhere.
 pub(crate) const PROBE: &str = "SELECT 1";
+/// Refused inside an open transaction on SQLite; [`END_PROBE`] undoes it where it was not.
+pub(crate) const BEGIN_PROBE: &str = "BEGIN";
+pub(crate) const END_PROBE: &str = "ROLLBACK";
 /// Around the two writes of a joined save, where a failed statement does not end the transaction.
 pub(crate) const SAVEPOINT: &str = "SAVEPOINT outbox_save";
 pub(crate) const RELEASE: &str = "RELEASE SAVEPOINT outbox_save";
