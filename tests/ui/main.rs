@@ -79,3 +79,12 @@ fn events_are_listed() {
         && event.schemas().count() == 1));
     assert!(find("parcel.sent").is_some_and(|event| !event.retired));
 }
+
+#[test]
+fn types_of_events_are_compared() {
+    use outbox_runtime::__private::same_text;
+    assert!(same_text("a.b", "a.b"));
+    for (a, b) in [("a", "b"), ("a.b", "a.c"), ("a", "ab"), ("ab", "a"), ("", "a"), ("a", ""), ("", "")] {
+        assert!(!same_text(a, b), "{a} {b}");
+    }
+}
