@@ -6,11 +6,11 @@ use std::{fs, path::Path};
 /// Room, and the rooms that it may name in `use crate::…`.
 const MAY_USE: [(&str, &[&str]); 6] = [
     ("event", &["event"]),
-    ("store", &["store", "event", "observe"]),
-    ("aggregate", &["aggregate", "store", "event", "observe"]),
-    ("publish", &["publish", "event", "consume", "observe"]),
-    ("relay", &["relay", "publish", "store", "event", "observe"]),
-    ("consume", &["consume", "store", "event", "observe"]),
+    ("store", &["store", "event", "observe", "waits"]),
+    ("aggregate", &["aggregate", "store", "event", "observe", "waits"]),
+    ("publish", &["publish", "event", "consume", "observe", "waits"]),
+    ("relay", &["relay", "publish", "store", "event", "observe", "waits"]),
+    ("consume", &["consume", "store", "event", "observe", "waits"]),
 ];
 
 #[test]

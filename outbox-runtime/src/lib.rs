@@ -81,6 +81,9 @@
 
 extern crate self as outbox_runtime;
 
+#[cfg(not(any(feature = "sqlite", feature = "postgres")))]
+compile_error!("outbox-runtime needs a database: switch on the feature `sqlite` or `postgres`");
+
 mod aggregate;
 mod consume;
 mod event;
@@ -89,6 +92,7 @@ pub mod prelude;
 mod publish;
 mod relay;
 mod store;
+mod waits;
 
 #[doc(hidden)]
 pub mod __private;
@@ -173,7 +177,7 @@ pub use outbox_macros::EventSet;
 /// ```
 #[doc(inline)]
 pub use outbox_macros::aggregate;
-pub use publish::{LocalBus, LocalBusError, LocalSource, PublishError, Publisher};
+pub use publish::{BoxPublisher, LocalBus, LocalBusError, LocalSource, PublishError, Publisher};
 pub use relay::{Relay, RelayBuilder, RelayError, RelayStatus};
 pub use store::{
     DEFAULT_LANES, MAX_LANES, StoreError, Tx, TxError, inbox_migrations, lane_of, migrations, outbox_migrations,

@@ -3,7 +3,9 @@
 mod failure;
 mod handover;
 mod lease;
+mod pass;
 mod publish;
+mod regression;
 mod settings;
 mod wake;
 

@@ -72,6 +72,19 @@ impl TestDb {
         db
     }
 
+    /// With the outbox tables in one lane.
+    pub async fn with_one_lane(kind: Kind) -> Self {
+        struct OneLane;
+        impl MigratorTrait for OneLane {
+            fn migrations() -> Vec<Box<dyn MigrationTrait>> {
+                outbox_runtime::outbox_migrations(1)
+            }
+        }
+        let db = Self::empty(kind).await;
+        OneLane::up(&db.conn, None).await.expect("the migrations run");
+        db
+    }
+
     /// A second pool on the same database.
     pub async fn connect(&self) -> DatabaseConnection {
         connect(&self.url, 12).await

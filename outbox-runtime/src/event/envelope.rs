@@ -77,6 +77,7 @@ impl RawEvent {
 /// # Ok::<(), serde_json::Error>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[non_exhaustive]
 pub struct Envelope {
     /// Who and when.
     #[serde(flatten)]

@@ -6,4 +6,4 @@ mod publisher;
 
 pub use error::PublishError;
 pub use local::{LocalBus, LocalBusError, LocalSource};
-pub use publisher::Publisher;
+pub use publisher::{BoxPublisher, Publisher};

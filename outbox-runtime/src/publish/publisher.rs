@@ -1,6 +1,8 @@
 //! The contract between a relay and a broker.
 
-use std::{future::Future, sync::Arc, time::Duration};
+use std::{fmt, future::Future, sync::Arc, time::Duration};
+
+use futures_util::future::{BoxFuture, FutureExt as _};
 
 use super::PublishError;
 use crate::event::Envelope;
@@ -52,6 +54,70 @@ pub trait Publisher: Send + Sync + 'static {
     /// line inside the client would count against the publish time-out.
     fn max_in_flight(&self) -> Option<usize> {
         None
+    }
+
+    /// Hides the type, for a broker chosen at run time.
+    fn boxed(self) -> BoxPublisher
+    where
+        Self: Sized,
+    {
+        BoxPublisher(Arc::new(self))
+    }
+}
+
+/// A publisher whose type is hidden: see [`Publisher::boxed`]. Clones are the same publisher.
+///
+/// ```
+/// use outbox_runtime::{BoxPublisher, LocalBus, Publisher as _};
+///
+/// fn broker(name: &str) -> Result<BoxPublisher, Box<dyn std::error::Error>> {
+///     match name {
+///         "local" => Ok(LocalBus::new(["billing"])?.boxed()),
+///         other => Err(format!("no broker is called `{other}`").into()),
+///     }
+/// }
+/// assert!(broker("local").is_ok());
+/// ```
+#[derive(Clone)]
+pub struct BoxPublisher(Arc<dyn Hidden>);
+
+/// What [`Publisher`] is without its anonymous future.
+trait Hidden: Send + Sync {
+    fn publish<'p>(&'p self, event: &'p Envelope) -> BoxFuture<'p, Result<(), PublishError>>;
+    fn client_timeout(&self) -> Option<Duration>;
+    fn max_in_flight(&self) -> Option<usize>;
+}
+
+impl<P: Publisher> Hidden for P {
+    fn publish<'p>(&'p self, event: &'p Envelope) -> BoxFuture<'p, Result<(), PublishError>> {
+        Publisher::publish(self, event).boxed()
+    }
+    fn client_timeout(&self) -> Option<Duration> {
+        Publisher::client_timeout(self)
+    }
+    fn max_in_flight(&self) -> Option<usize> {
+        Publisher::max_in_flight(self)
+    }
+}
+
+impl Publisher for BoxPublisher {
+    async fn publish(&self, event: &Envelope) -> Result<(), PublishError> {
+        self.0.publish(event).await
+    }
+    fn client_timeout(&self) -> Option<Duration> {
+        self.0.client_timeout()
+    }
+    fn max_in_flight(&self) -> Option<usize> {
+        self.0.max_in_flight()
+    }
+    fn boxed(self) -> BoxPublisher {
+        self
+    }
+}
+
+impl fmt::Debug for BoxPublisher {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("BoxPublisher")
     }
 }
 

@@ -32,9 +32,12 @@ pub enum RelayError {
     /// The tables are missing or the database cannot be reached.
     #[error("the relay was not started")]
     Store(#[from] StoreError),
-    /// Its task had ended already.
-    #[error("the relay had ended: its async runtime was shut down, or a publisher panicked")]
-    Ended,
+    /// The connection pool was closed while it ran. What it held is free when the leases end.
+    #[error("the relay ended because its connection pool was closed: stop the relay first, then close the pool")]
+    Closed(#[source] StoreError),
+    /// Its task was cancelled.
+    #[error("the relay's task was cancelled: its async runtime is shutting down")]
+    Ended(#[source] tokio::task::JoinError),
 }
 
 /// Settings of a relay. The defaults suit a broker on the same network.

@@ -65,6 +65,8 @@ pub(super) struct Engine<P> {
     pub(super) marking: Operation<Marked>,
     pub(super) leasing: Operation<LeaseOutcome>,
 
+    /// Why it cannot go on.
+    pub(super) fatal: Option<StoreError>,
     /// What the status shows beside what can be counted.
     pub(super) shown: RelayStatus,
     /// The last read found nothing more.
@@ -104,7 +106,8 @@ impl<P: Publisher> Engine<P> {
             reading: None,
             marking: None,
             leasing: None,
-            shown: RelayStatus::default(),
+            fatal: None,
+            shown: RelayStatus { running: true, ..RelayStatus::default() },
             dry: false,
             settings,
         };
@@ -112,7 +115,8 @@ impl<P: Publisher> Engine<P> {
         engine
     }
 
-    pub(super) async fn run(mut self) {
+    /// Ends when it is asked to, or when nothing it could wait for will help.
+    pub(super) async fn run(mut self) -> Result<(), StoreError> {
         observe::notice!(relay = %self.relay_id, lanes = self.held.len(), "relay started");
         let mut sends = FuturesUnordered::new();
         loop {
@@ -123,6 +127,9 @@ impl<P: Publisher> Engine<P> {
             }
             self.start_operations();
             self.report();
+            if let Some(error) = self.fatal.take() {
+                return Err(error);
+            }
             let now = Instant::now();
             if let Some(deadline) = self.stopping
                 && (now >= deadline
@@ -150,6 +157,7 @@ impl<P: Publisher> Engine<P> {
         }
         drop(sends);
         self.leave().await;
+        Ok(())
     }
 
     fn next_send(&mut self) -> Option<impl Future<Output = Sent> + use<P>> {
@@ -175,17 +183,15 @@ impl<P: Publisher> Engine<P> {
                 let (table, terms, held) = (self.table.clone(), self.terms, self.held.clone());
                 let unsettled: Vec<i16> = self.queue.lanes_in_flight().collect();
                 let accept = self.stopping.is_none();
-                self.leasing = Some(
-                    async move { LeaseOutcome::Round(lease::round(&table, terms, held, unsettled, accept).await) }
-                        .boxed(),
-                );
+                let round = async move { lease::round(&table, terms, held, unsettled, accept).await };
+                self.leasing = Some(in_time(self.terms.ttl, round).map(LeaseOutcome::Round).boxed());
             } else if self.may_release && self.stopping.is_none() {
                 let drained = self.drained();
                 if !drained.is_empty() {
-                    let table = self.table.clone();
+                    let (table, ttl) = (self.table.clone(), self.terms.ttl);
                     self.leasing = Some(
                         async move {
-                            let done = table.release(&drained).await;
+                            let done = in_time(ttl, table.release(&drained)).await;
                             LeaseOutcome::Released(drained, done)
                         }
                         .boxed(),
@@ -194,7 +200,8 @@ impl<P: Publisher> Engine<P> {
             }
         }
         if self.marking.is_none() && self.marks.due(self.in_a_hurry()).is_some_and(|due| due <= now) {
-            self.marking = Some(mark::flush(self.db.clone(), self.relay_id.clone(), self.marks.take()).boxed());
+            let (db, relay, batch) = (self.db.clone(), self.relay_id.clone(), self.marks.take());
+            self.marking = Some(mark::flush(db, relay, batch, self.terms.ttl).boxed());
         }
         if self.may_read() && self.pace.due <= now {
             let blocked = &self.blocked;
@@ -202,9 +209,12 @@ impl<P: Publisher> Engine<P> {
             let (queue, passes, batch) = (&self.queue, &self.passes, self.settings.batch);
             let plan = read::plan(&self.db, &self.held, queue, passes, may_read, &self.pace, batch);
             match plan {
-                Some(plan) => self.reading = Some(read::run(self.db.clone(), plan).boxed()),
+                Some(plan) => {
+                    self.pace.begin();
+                    self.reading = Some(read::run(self.db.clone(), plan, self.terms.ttl).boxed());
+                }
                 // Every lane waits: look again when one opens or is claimed.
-                None => self.pace.after(0, false),
+                None => self.pace.rest(),
             }
         }
     }
@@ -237,6 +247,14 @@ impl<P: Publisher> Engine<P> {
         at(self.blocked.next_opening(now));
         at(self.stopping);
         deadline
+    }
+
+    /// A statement failed. It is tried again, unless the pool is closed.
+    pub(super) fn failed_on_database(&mut self, what: &str, error: StoreError) {
+        self.failed(what, &error);
+        if error.is_closed() {
+            self.fatal.get_or_insert(error);
+        }
     }
 
     pub(super) fn failed(&mut self, what: &str, error: &(dyn std::error::Error + 'static)) {
@@ -287,6 +305,20 @@ impl<P: Publisher> Engine<P> {
         }
         self.report();
     }
+}
+
+impl<P> Drop for Engine<P> {
+    fn drop(&mut self) {
+        self.status.send_modify(|status| status.running = false);
+    }
+}
+
+/// What the database answers within `limit`.
+pub(super) async fn in_time<T>(
+    limit: Duration,
+    work: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
+    wake::within(limit, work).await.unwrap_or(Err(StoreError::TimedOut(limit)))
 }
 
 /// Acknowledgements wait this long for company.

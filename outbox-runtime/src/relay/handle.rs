@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::{sync::watch, task::JoinHandle};
 
 use super::RelayError;
+use crate::store::StoreError;
 
 /// What a relay is doing, as of its last step.
 ///
@@ -18,6 +19,8 @@ use super::RelayError;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RelayStatus {
+    /// The relay's task lives. Once false, nothing is published any more by this relay.
+    pub running: bool,
     /// Lanes held.
     pub lanes: usize,
     /// Live relays on the same tables, this one included.
@@ -59,7 +62,7 @@ pub struct Relay {
     id: String,
     stop: watch::Sender<bool>,
     status: watch::Receiver<RelayStatus>,
-    task: Option<JoinHandle<()>>,
+    task: Option<JoinHandle<Result<(), StoreError>>>,
 }
 
 impl Relay {
@@ -67,7 +70,7 @@ impl Relay {
         relay_id: String,
         stop: watch::Sender<bool>,
         status: watch::Receiver<RelayStatus>,
-        task: JoinHandle<()>,
+        task: JoinHandle<Result<(), StoreError>>,
     ) -> Self {
         Self { id: relay_id, stop, status, task: Some(task) }
     }
@@ -84,14 +87,16 @@ impl Relay {
 
     /// Ends it well: sends nothing new, waits for what is in flight, marks it, gives the lanes back.
     ///
-    /// It takes at most the publish time-out and, if the database does not answer, one lease.
+    /// It takes at most the publish time-out, and up to two leases more if the database does not answer; lanes that
+    /// could not be given back then are free when their leases end.
     ///
     /// # Errors
-    /// [`RelayError::Ended`] if the relay's task had ended before, which it never does by itself.
+    /// [`RelayError::Closed`] if the connection pool was closed under it; [`RelayError::Ended`] if its task was
+    /// cancelled, because the async runtime is shutting down.
     pub async fn stop(mut self) -> Result<(), RelayError> {
         self.stop.send_replace(true);
         match self.task.take() {
-            Some(task) => task.await.map_err(|_| RelayError::Ended),
+            Some(task) => task.await.map_err(RelayError::Ended)?.map_err(RelayError::Closed),
             None => Ok(()),
         }
     }

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use sea_orm::DatabaseConnection;
 use tokio::time::Instant;
 
+use super::engine::in_time;
 use crate::store::{
     StoreError,
     lanes::Lease,
@@ -78,9 +79,10 @@ pub(super) async fn flush(
     db: DatabaseConnection,
     relay_id: String,
     batch: Vec<Acknowledged>,
+    limit: Duration,
 ) -> (Vec<Acknowledged>, Result<Vec<i16>, StoreError>) {
     let leases: Vec<Lease> = batch.iter().map(|a| a.lease).collect::<BTreeSet<_>>().into_iter().collect();
     let published: Vec<_> = batch.iter().map(|a| Published { event_id: a.event_id, lane: a.lease.lane }).collect();
-    let held = pending::mark(&db, &relay_id, &leases, &published).await;
+    let held = in_time(limit, pending::mark(&db, &relay_id, &leases, &published)).await;
     (batch, held)
 }

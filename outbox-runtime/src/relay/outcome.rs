@@ -25,6 +25,8 @@ impl<P: Publisher> Engine<P> {
         match woken {
             Woken::Committed => {
                 self.dry = false;
+                // A hint may have come with it.
+                self.pace.soon();
                 self.pace.now();
             }
             Woken::Hinted => self.pace.soon(),
@@ -45,7 +47,7 @@ impl<P: Publisher> Engine<P> {
         let event_id = envelope.context.event_id;
         match answer {
             Ok(()) => {
-                self.blocked.succeeded(lease.lane);
+                self.blocked.succeeded(&key);
                 if current {
                     self.marks.push(Acknowledged { event_id, lease });
                 }
@@ -57,7 +59,7 @@ impl<P: Publisher> Engine<P> {
             }
             Err(error) => {
                 let what = "an event was not acknowledged; its lane waits";
-                if self.blocked.failed(lease.lane) {
+                if self.blocked.failed(&key) {
                     self.failed(what, &error);
                 } else {
                     // One line for a burst of sends that were under way together.
@@ -81,14 +83,14 @@ impl<P: Publisher> Engine<P> {
             Findings::Rows(plan, Ok(rows)) => {
                 let doubts = self.passes.doubts(&plan, &rows);
                 if !doubts.is_empty() {
-                    self.reading = Some(read::check(self.db.clone(), plan, rows, doubts).boxed());
+                    self.reading = Some(read::check(self.db.clone(), plan, rows, doubts, self.terms.ttl).boxed());
                     return;
                 }
                 (plan, rows, BlockedEvents::new())
             }
             Findings::Checked(plan, rows, Ok(blocked)) => (plan, rows, blocked),
             Findings::Rows(_, Err(error)) | Findings::Checked(_, _, Err(error)) => {
-                self.failed("the outbox could not be read", &error);
+                self.failed_on_database("the outbox could not be read", error);
                 self.pace.after_failure();
                 return;
             }
@@ -100,16 +102,17 @@ impl<P: Publisher> Engine<P> {
         if self.stopping.is_some() {
             return;
         }
-        let more = self.passes.advance(plan, &rows);
-        // A lane may have been lost, or lost and claimed again, since this was planned.
+        // A lane may have been lost, or emptied, since this was planned.
         let mut ours = Vec::new();
-        for lease in &plan.leases {
-            if self.held.get(&lease.lane).is_some_and(|held| held.fence == lease.fence && !held.draining) {
+        for (lease, generation) in plan.leases.iter().zip(&plan.generations) {
+            let is_ours = self.held.get(&lease.lane).is_some_and(|held| held.fence == lease.fence && !held.draining);
+            if is_ours && self.passes.generation(lease.lane) == *generation {
                 ours.push(lease.lane);
             } else {
                 self.passes.forget(lease.lane);
             }
         }
+        let more = self.passes.advance(plan, &rows, &ours);
         let busy: BTreeSet<i16> = rows.iter().map(|row| row.lane).collect();
         let rows = rows.into_iter().filter(|row| ours.binary_search(&row.lane).is_ok()).collect();
         let admission = self.queue.admit(rows, blocked, &mut self.passes);
@@ -118,27 +121,26 @@ impl<P: Publisher> Engine<P> {
             self.shown.last_error = Some(format!("event {event_id} cannot be published: {problem}").into());
         }
         self.pace.saw_busy_lanes(busy.len());
-        // The end of a long pass says nothing of what was committed behind its cursor: one more look.
         let whole = plan.lanes.iter().all(|lane| lane.after == 0);
         let of_all = plan.lanes.len() == self.held.values().filter(|held| !held.draining).count();
-        self.dry = whole && of_all && !more && admission.passed_over == 0;
-        self.pace.after(admission.taken, more || !whole);
+        self.dry = whole && of_all && !more && admission.passed_over == 0 && !self.pace.is_woken();
+        self.pace.after(admission.taken, more, whole);
     }
 
     pub(super) fn have_marked(&mut self, batch: Vec<Acknowledged>, held: Result<Vec<i16>, StoreError>) {
         match held {
             Ok(held) => {
                 for Acknowledged { event_id, lease } in batch {
-                    self.queue.forget(event_id);
+                    let is_news = self.queue.forget(event_id);
                     if held.contains(&lease.lane) {
-                        self.shown.published += 1;
+                        self.shown.published += u64::from(is_news);
                     } else if self.held.get(&lease.lane).is_some_and(|held| held.fence == lease.fence) {
                         self.lose(lease.lane);
                     }
                 }
             }
             Err(error) => {
-                self.failed("acknowledged events could not be marked", &error);
+                self.failed_on_database("acknowledged events could not be marked", error);
                 self.marks.put_back(batch, self.settings.poll_max);
             }
         }
@@ -168,7 +170,7 @@ impl<P: Publisher> Engine<P> {
                 }
             }
             Err(error) => {
-                self.failed("the leases could not be renewed", &error);
+                self.failed_on_database("the leases could not be renewed", error);
                 self.may_release = false;
                 self.next_round = Instant::now() + soon;
             }
@@ -184,7 +186,7 @@ impl<P: Publisher> Engine<P> {
                 observe::notice!(relay = %self.relay_id, lanes = leases.len(), "lanes handed over");
             }
             Err(error) => {
-                self.failed("lanes could not be given back", &error);
+                self.failed_on_database("lanes could not be given back", error);
                 self.may_release = false;
             }
         }
@@ -199,6 +201,7 @@ impl<P: Publisher> Engine<P> {
         self.queue.drop_lane(lane);
         self.marks.drop_lane(lane);
         self.passes.forget(lane);
+        self.blocked.forget(lane);
     }
 
     /// What waits in memory is left to the next reader of the lane.

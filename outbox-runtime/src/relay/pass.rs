@@ -13,8 +13,8 @@ use uuid::Uuid;
 use super::read::Plan;
 use crate::store::pending::{Doubt, PendingRow};
 
-/// Aggregates remembered in one lane's pass, before the pass starts anew.
-const MOST_REMEMBERED: usize = 50_000;
+/// Aggregates remembered in the passes of all lanes together (some 60 MB), before a pass starts anew.
+const MOST_REMEMBERED: usize = 400_000;
 /// Reads that a pass has before a wish to start anew is heard; twice as many each time it is heard.
 const PATIENCE: u32 = 8;
 
@@ -48,6 +48,7 @@ impl Pass {
 #[derive(Debug, Default)]
 pub(super) struct Passes {
     lanes: HashMap<i16, Pass>,
+    generations: HashMap<i16, u64>,
 }
 
 impl Passes {
@@ -58,7 +59,8 @@ impl Passes {
 
     /// Rows behind the cursor whose predecessor was not taken in this pass.
     pub(super) fn doubts(&self, plan: &Plan, rows: &[PendingRow]) -> Vec<Doubt> {
-        if plan.lanes.iter().all(|lane| lane.after == 0) {
+        let behind: HashSet<i16> = plan.lanes.iter().filter(|lane| lane.after > 0).map(|lane| lane.number).collect();
+        if behind.is_empty() {
             // One snapshot from the lowest position on: predecessors are in it, or known, or published.
             return Vec::new();
         }
@@ -69,10 +71,10 @@ impl Passes {
             let context = &envelope.context;
             let (ty, id, sequence) = (&*context.aggregate_type, &*context.aggregate_id, context.aggregate_sequence);
             let before = met.insert((ty, id), sequence).or_else(|| self.last_taken(row.lane, ty, id));
-            if self.cursor(row.lane) > 0 && sequence > 1 && before != Some(sequence - 1) {
+            if behind.contains(&row.lane) && sequence > 1 && before != Some(sequence - 1) {
                 doubts.push(Doubt {
                     event_id: row.event_id,
-                    aggregate_type: ty.to_owned(),
+                    lane: row.lane,
                     aggregate_id: id.to_owned(),
                     predecessor: sequence - 1,
                 });
@@ -87,7 +89,8 @@ impl Passes {
     }
 
     /// Moves the cursors after a read; `true` if there is more behind any of them.
-    pub(super) fn advance(&mut self, plan: &Plan, rows: &[PendingRow]) -> bool {
+    /// Lanes that are not in `ours` start anew.
+    pub(super) fn advance(&mut self, plan: &Plan, rows: &[PendingRow], ours: &[i16]) -> bool {
         let is_cut = rows.len() >= plan.most;
         let mut last: HashMap<i16, (usize, i64)> = HashMap::new();
         for row in rows {
@@ -96,8 +99,9 @@ impl Passes {
             *position = row.position.max(*position);
         }
         let highest = rows.iter().map(|row| row.position).max();
+        let most_remembered = MOST_REMEMBERED / plan.lanes.len().max(1);
         let mut more = false;
-        for lane in &plan.lanes {
+        for lane in plan.lanes.iter().filter(|lane| ours.binary_search(&lane.number).is_ok()) {
             let pass = self.lanes.entry(lane.number).or_default();
             pass.reads += 1;
             let (count, position) = last.get(&lane.number).copied().unwrap_or_default();
@@ -109,7 +113,7 @@ impl Passes {
             }
             more = true;
             pass.cursor = pass.cursor.max(if plan.in_one_order { highest.unwrap_or(position) } else { position });
-            if pass.taken.len() > MOST_REMEMBERED || (pass.wants_restart && pass.reads >= pass.patience) {
+            if pass.taken.len() > most_remembered || (pass.wants_restart && pass.reads >= pass.patience) {
                 pass.restart();
                 pass.patience = pass.patience.saturating_mul(2);
             }
@@ -138,9 +142,16 @@ impl Passes {
         }
     }
 
-    /// What was taken has been dropped from memory: start anew.
+    /// What was taken has been dropped from memory: start anew. A read that is under way has left out what was in
+    /// memory when it was planned, so its rows of this lane must not be taken.
     pub(super) fn forget(&mut self, lane: i16) {
         self.lanes.remove(&lane);
+        *self.generations.entry(lane).or_default() += 1;
+    }
+
+    /// How often the lane was forgotten.
+    pub(super) fn generation(&self, lane: i16) -> u64 {
+        self.generations.get(&lane).copied().unwrap_or_default()
     }
 }
 

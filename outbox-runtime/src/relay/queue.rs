@@ -120,6 +120,10 @@ impl Queue {
                     continue;
                 }
             };
+            if self.known.contains_key(&event_id) {
+                // A pass that restarted may come by again.
+                continue;
+            }
             let context = &envelope.context;
             let key = Key { lane, aggregate_id: context.aggregate_id.clone() };
             let line = self.lines.entry(key.clone()).or_default();
@@ -133,9 +137,8 @@ impl Queue {
                 refused.insert(key);
                 continue;
             }
-            if self.known.insert(event_id, lane).is_none() {
-                load.known += 1;
-            }
+            self.known.insert(event_id, lane);
+            load.known += 1;
             admission.taken += 1;
             passes.took(lane, &context.aggregate_type, &context.aggregate_id, context.aggregate_sequence);
             if line.waiting.back().is_some_and(|last| last.context.aggregate_sequence > context.aggregate_sequence) {
@@ -198,13 +201,13 @@ impl Queue {
         }
     }
 
-    /// Its pending row is deleted, or left to another relay.
-    pub(super) fn forget(&mut self, event_id: Uuid) {
-        if let Some(lane) = self.known.remove(&event_id)
-            && let Some(load) = self.lanes.get_mut(&lane)
-        {
+    /// Its pending row is deleted, or left to another relay. `false`: it was forgotten before.
+    pub(super) fn forget(&mut self, event_id: Uuid) -> bool {
+        let Some(lane) = self.known.remove(&event_id) else { return false };
+        if let Some(load) = self.lanes.get_mut(&lane) {
             load.known = load.known.saturating_sub(1);
         }
+        true
     }
 
     /// Drops what waits in a lane; its rows stay in the table. What is in flight lands as it will.

@@ -2,20 +2,23 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
-use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
 use sea_orm::DatabaseConnection;
 use tokio::time::Instant;
 use uuid::Uuid;
 
 use super::{
+    engine::in_time,
     lease::Held,
     pass::{Blocked, Passes},
     queue::Queue,
 };
-use crate::store::{
-    StoreError,
-    lanes::Lease,
-    pending::{self, Doubt, LaneRead, PendingRow},
+use crate::{
+    store::{
+        StoreError,
+        lanes::Lease,
+        pending::{self, Doubt, LaneRead, PendingRow},
+    },
+    waits::Waits,
 };
 
 /// What a read looks at.
@@ -24,6 +27,8 @@ pub(super) struct Plan {
     pub(super) lanes: Vec<LaneRead>,
     /// The leases under which it was planned: rows of a lane whose fence has moved are not taken.
     pub(super) leases: Vec<Lease>,
+    /// How often what was taken of each lane has been dropped from memory by then.
+    pub(super) generations: Vec<u64>,
     known: Vec<Uuid>,
     /// New rows asked of each lane.
     pub(super) per_lane: usize,
@@ -46,44 +51,93 @@ pub(super) enum Findings {
 pub(super) struct Pace {
     min: Duration,
     max: Duration,
-    idle: ExponentialBackoff,
+    idle: Waits,
     /// When to read next.
     pub(super) due: Instant,
+    /// When the last read began.
+    began: Option<Instant>,
+    /// Something happened that the read under way may not have seen.
+    woken: bool,
     /// Lanes that had something in the last read.
     busy_lanes: usize,
+    /// Rows taken since the last end of a pass.
+    taken: usize,
 }
+
+/// Commits that follow each other closely share a read.
+const DEBOUNCE: Duration = Duration::from_millis(2);
 
 impl Pace {
     pub(super) fn new(min: Duration, max: Duration) -> Self {
-        Self { min, max, idle: idle(min, max), due: Instant::now(), busy_lanes: usize::MAX }
+        Self {
+            min,
+            max,
+            idle: Waits::new(min, max),
+            due: Instant::now(),
+            began: None,
+            woken: false,
+            busy_lanes: usize::MAX,
+            taken: 0,
+        }
     }
 
-    /// Something was committed: look now.
+    /// A read begins: what happens from now on, it may not see.
+    pub(super) fn begin(&mut self) {
+        self.began = Some(Instant::now());
+        self.woken = false;
+    }
+
+    /// Something was committed, or can be taken now: look at once, also if a read is under way.
     pub(super) fn now(&mut self) {
-        self.due = Instant::now();
+        self.woken = true;
+        self.due = self.earliest();
+    }
+
+    fn earliest(&self) -> Instant {
+        let now = Instant::now();
+        self.began.map_or(now, |began| now.max(began + DEBOUNCE))
     }
 
     /// Something may be committed soon: start again with short waits.
     pub(super) fn soon(&mut self) {
-        self.idle = idle(self.min, self.max);
+        self.idle = Waits::new(self.min, self.max);
         self.due = self.due.min(Instant::now() + self.min);
     }
 
-    /// After a read that found `fresh` rows, and more behind them if `more`.
-    pub(super) fn after(&mut self, fresh: usize, more: bool) {
+    /// Something happened since the last read began.
+    pub(super) fn is_woken(&self) -> bool {
+        self.woken
+    }
+
+    /// After a read that took `taken` rows. `more`: the pass goes on; `whole`: it was all of the pass.
+    pub(super) fn after(&mut self, taken: usize, more: bool, whole: bool) {
+        self.taken += taken;
         if more {
-            self.now();
-        } else {
-            if fresh > 0 {
-                self.idle = idle(self.min, self.max);
-            }
-            self.due = Instant::now() + self.idle.next().unwrap_or(self.max);
+            self.due = Instant::now();
+            return;
         }
+        let took_something = std::mem::take(&mut self.taken) > 0;
+        if took_something {
+            self.idle = Waits::new(self.min, self.max);
+        }
+        self.due = if self.woken {
+            self.earliest()
+        } else if took_something && !whole {
+            // The end of a long pass says nothing of what was committed behind its cursor: one more look.
+            Instant::now()
+        } else {
+            Instant::now() + self.idle.next()
+        };
     }
 
     /// After a read that failed.
     pub(super) fn after_failure(&mut self) {
-        self.due = Instant::now() + self.idle.next().unwrap_or(self.max);
+        self.due = Instant::now() + self.idle.next();
+    }
+
+    /// There is nothing that could be read.
+    pub(super) fn rest(&mut self) {
+        self.due = Instant::now() + self.idle.next();
     }
 
     pub(super) fn saw_busy_lanes(&mut self, busy: usize) {
@@ -94,10 +148,6 @@ impl Pace {
     fn per_lane(&self, batch: usize, lanes: usize) -> usize {
         batch.div_ceil(self.busy_lanes.min(lanes).max(1)).max(8)
     }
-}
-
-fn idle(min: Duration, max: Duration) -> ExponentialBackoff {
-    ExponentialBuilder::new().with_min_delay(min).with_max_delay(max).without_max_times().with_jitter().build()
 }
 
 /// Plans a read over the lanes that may be read. `None`: there is none.
@@ -128,18 +178,26 @@ pub(super) fn plan(
     let lanes: Vec<LaneRead> = leases.iter().map(lane_read).collect();
     let in_one_order = pending::reads_in_one_order(db);
     let known = queue.known_ids(|lane| in_one_order || passes.cursor(lane) == 0);
-    Some(Plan { lanes, leases, known, per_lane, most: batch * 2, in_one_order })
+    let generations = leases.iter().map(|lease| passes.generation(lease.lane)).collect();
+    Some(Plan { lanes, leases, generations, known, per_lane, most: batch * 2, in_one_order })
 }
 
 /// Reads what was planned.
-pub(super) async fn run(db: DatabaseConnection, plan: Plan) -> Findings {
-    let rows = pending::read(&db, &plan.lanes, &plan.known, i64::try_from(plan.most).unwrap_or(i64::MAX)).await;
+pub(super) async fn run(db: DatabaseConnection, plan: Plan, limit: Duration) -> Findings {
+    let most = i64::try_from(plan.most).unwrap_or(i64::MAX);
+    let rows = in_time(limit, pending::read(&db, &plan.lanes, &plan.known, most)).await;
     Findings::Rows(plan, rows)
 }
 
 /// Settles doubts by a look at the table, which is later than the read: a predecessor that is not pending now was
 /// published.
-pub(super) async fn check(db: DatabaseConnection, plan: Plan, rows: Vec<PendingRow>, doubts: Vec<Doubt>) -> Findings {
-    let blocked = pending::blocked(&db, &doubts).await.map(|blocked| blocked.into_iter().collect());
+pub(super) async fn check(
+    db: DatabaseConnection,
+    plan: Plan,
+    rows: Vec<PendingRow>,
+    doubts: Vec<Doubt>,
+    limit: Duration,
+) -> Findings {
+    let blocked = in_time(limit, pending::blocked(&db, &doubts)).await.map(|blocked| blocked.into_iter().collect());
     Findings::Checked(plan, rows, blocked)
 }

@@ -1,8 +1,14 @@
 //! One event on its way to the broker, and the back-off of lanes whose events are not taken.
 
-use std::{collections::HashMap, sync::Arc, time::Duration};
+use std::{
+    any::Any,
+    collections::{HashMap, HashSet},
+    panic::AssertUnwindSafe,
+    sync::Arc,
+    time::Duration,
+};
 
-use backon::{BackoffBuilder as _, ExponentialBackoff, ExponentialBuilder};
+use futures_util::FutureExt as _;
 use tokio::time::Instant;
 
 use super::{queue::Key, wake};
@@ -10,6 +16,7 @@ use crate::{
     event::Envelope,
     publish::{PublishError, Publisher},
     store::lanes::Lease,
+    waits::Waits,
 };
 
 /// How a send ended.
@@ -29,18 +36,30 @@ pub(super) async fn send<P: Publisher>(
     envelope: Envelope,
     limit: Duration,
 ) -> Sent {
-    let answer = wake::within(limit, publisher.publish(&envelope)).await.unwrap_or_else(|| {
-        Err(PublishError::unavailable(format!("no acknowledgement within {} ms", limit.as_millis())))
-    });
+    // A panic is this event's failure, not the end of the relay.
+    let publishing = AssertUnwindSafe(publisher.publish(&envelope)).catch_unwind();
+    let answer = match wake::within(limit, publishing).await {
+        Some(Ok(answer)) => answer,
+        Some(Err(panic)) => Err(panicked(&*panic)),
+        None => Err(PublishError::unavailable(format!("no acknowledgement within {} ms", limit.as_millis()))),
+    };
     Sent { key, lease, envelope, answer }
 }
 
 /// Lanes that wait after a failed send.
 #[derive(Debug)]
 pub(super) struct Blocked {
-    lanes: HashMap<i16, (Instant, ExponentialBackoff)>,
+    lanes: HashMap<i16, Block>,
     first: Duration,
     longest: Duration,
+}
+
+#[derive(Debug)]
+struct Block {
+    until: Instant,
+    waits: Waits,
+    /// The lines whose heads were not taken. The waits grow until each of them got through.
+    keys: HashSet<Key>,
 }
 
 impl Blocked {
@@ -50,36 +69,54 @@ impl Blocked {
 
     /// The lane may be used.
     pub(super) fn is_open(&self, lane: i16, now: Instant) -> bool {
-        self.lanes.get(&lane).is_none_or(|(until, _)| *until <= now)
+        self.lanes.get(&lane).is_none_or(|block| block.until <= now)
     }
 
     /// A send failed. Failures of sends that were under way already do not lengthen the wait: `false`.
-    pub(super) fn failed(&mut self, lane: i16) -> bool {
+    pub(super) fn failed(&mut self, key: &Key) -> bool {
         let now = Instant::now();
-        if !self.is_open(lane, now) {
-            return false;
-        }
+        let was_open = self.is_open(key.lane, now);
         let (first, longest) = (self.first, self.longest);
-        let (until, delays) = self.lanes.entry(lane).or_insert_with(|| {
-            let delays = ExponentialBuilder::new().with_min_delay(first).with_max_delay(longest);
-            (now, delays.without_max_times().with_jitter().build())
+        let block = self.lanes.entry(key.lane).or_insert_with(|| Block {
+            until: now,
+            waits: Waits::new(first, longest),
+            keys: HashSet::new(),
         });
-        *until = now + delays.next().unwrap_or(longest);
-        true
+        block.keys.insert(key.clone());
+        if was_open {
+            block.until = now + block.waits.next();
+        }
+        was_open
     }
 
-    /// A send succeeded.
-    pub(super) fn succeeded(&mut self, lane: i16) {
+    /// A send succeeded. Others of its lane may still be failing.
+    pub(super) fn succeeded(&mut self, key: &Key) {
+        if let Some(block) = self.lanes.get_mut(&key.lane) {
+            block.keys.remove(key);
+            if block.keys.is_empty() {
+                self.lanes.remove(&key.lane);
+            }
+        }
+    }
+
+    /// The lane is not ours any more.
+    pub(super) fn forget(&mut self, lane: i16) {
         self.lanes.remove(&lane);
     }
 
     /// When the next lane opens.
     pub(super) fn next_opening(&self, now: Instant) -> Option<Instant> {
-        self.lanes.values().map(|(until, _)| *until).filter(|until| *until > now).min()
+        self.lanes.values().map(|block| block.until).filter(|until| *until > now).min()
     }
 
     /// Lanes that wait now.
     pub(super) fn len(&self, now: Instant) -> usize {
-        self.lanes.values().filter(|(until, _)| *until > now).count()
+        self.lanes.values().filter(|block| block.until > now).count()
     }
+}
+
+/// What a publisher said when it panicked.
+fn panicked(payload: &(dyn Any + Send)) -> PublishError {
+    let text = payload.downcast_ref::<&str>().copied().or_else(|| payload.downcast_ref::<String>().map(|s| &**s));
+    PublishError::rejected_for_now(format!("the publisher panicked: {}", text.unwrap_or("no message")))
 }

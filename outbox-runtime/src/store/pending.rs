@@ -45,9 +45,9 @@ pub(crate) struct LaneRead {
 #[derive(Clone, Debug)]
 pub(crate) struct Doubt {
     pub(crate) event_id: Uuid,
-    pub(crate) aggregate_type: String,
+    pub(crate) lane: i16,
     pub(crate) aggregate_id: String,
-    /// The sequence of the event before it.
+    /// The sequence of the event before it, which may stand under a former name of the aggregate.
     pub(crate) predecessor: i64,
 }
 

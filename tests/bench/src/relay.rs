@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result, ensure};
-use outbox_runtime::{Envelope, EventContext, Headers, PublishError, Publisher, Relay};
+use outbox_runtime::{Envelope, EventContext, Headers, PublishError, Publisher, RawEvent, Relay};
 use sea_orm::{ConnectionTrait, DatabaseConnection, DbBackend, QueryResult, Statement, Value};
 use uuid::Uuid;
 
@@ -111,12 +111,10 @@ fn envelope(row: &QueryResult, kind: DatabaseKind) -> Result<Envelope> {
     context.aggregate_sequence = row.try_get("", "aggregate_sequence")?;
     context.headers = serde_json::from_value::<Headers>(row.try_get("", "headers")?)?;
     let version: i32 = row.try_get("", "schema_version")?;
-    Ok(Envelope {
-        context,
-        event_type: row.try_get("", "event_type")?,
-        schema_version: u16::try_from(version)?,
-        payload: row.try_get("", "payload")?,
-    })
+    let event_type: String = row.try_get("", "event_type")?;
+    let mut raw = RawEvent::new(event_type, u16::try_from(version)?, row.try_get("", "payload")?);
+    raw.context = context;
+    Ok(raw.into())
 }
 
 async fn delete(db: &DatabaseConnection, kind: DatabaseKind, batch: &[Envelope]) -> Result<()> {

@@ -175,17 +175,26 @@ pub(super) fn read(lanes: &[LaneRead], known: &[Uuid], most: i64) -> Statement {
     Statement::from_sql_and_values(DbBackend::Postgres, READ, values)
 }
 
+/// The predecessor may stand under a former name of the aggregate, so every name there is is tried; they are few,
+/// and found by one step in the index each.
 const BLOCKED: &str = "\
-SELECT d.event_id FROM unnest($1::uuid[], $2::text[], $3::text[], $4::bigint[])
-  AS d (event_id, aggregate_type, aggregate_id, predecessor)
-JOIN outbox_events e ON e.aggregate_type = d.aggregate_type AND e.aggregate_id = d.aggregate_id
+WITH RECURSIVE names (name) AS (
+  SELECT min(aggregate_type) FROM outbox_events
+  UNION ALL
+  SELECT (SELECT min(e.aggregate_type) FROM outbox_events e WHERE e.aggregate_type > names.name)
+  FROM names WHERE names.name IS NOT NULL
+)
+SELECT d.event_id FROM unnest($1::uuid[], $2::smallint[], $3::text[], $4::bigint[])
+  AS d (event_id, lane, aggregate_id, predecessor)
+CROSS JOIN names
+JOIN outbox_events e ON e.aggregate_type = names.name AND e.aggregate_id = d.aggregate_id
   AND e.aggregate_sequence = d.predecessor
-JOIN outbox_pending p ON p.event_id = e.event_id";
+JOIN outbox_pending p ON p.event_id = e.event_id AND p.lane = d.lane";
 
 pub(super) fn blocked(doubts: &[Doubt]) -> Statement {
     let values = [
         Value::from(doubts.iter().map(|doubt| doubt.event_id).collect::<Vec<Uuid>>()),
-        Value::from(doubts.iter().map(|doubt| doubt.aggregate_type.clone()).collect::<Vec<String>>()),
+        Value::from(doubts.iter().map(|doubt| doubt.lane).collect::<Vec<i16>>()),
         Value::from(doubts.iter().map(|doubt| doubt.aggregate_id.clone()).collect::<Vec<String>>()),
         Value::from(doubts.iter().map(|doubt| doubt.predecessor).collect::<Vec<i64>>()),
     ];

@@ -198,14 +198,21 @@ pub(super) fn read(lanes: &[LaneRead], known: &[Uuid], most: i64) -> Statement {
     statement(READ, [after.into(), lanes, list(known.iter().map(|id| json!(id))), most.into()])
 }
 
+/// The predecessor may stand under a former name of the aggregate, so every name there is is tried.
 const BLOCKED: &str = "\
-SELECT d.value ->> 0 AS event_id FROM json_each(?1) d
-JOIN outbox_events e ON e.aggregate_type = d.value ->> 1 AND e.aggregate_id = d.value ->> 2
+WITH RECURSIVE names (name) AS (
+  SELECT min(aggregate_type) FROM outbox_events
+  UNION ALL
+  SELECT (SELECT min(e.aggregate_type) FROM outbox_events e WHERE e.aggregate_type > names.name)
+  FROM names WHERE names.name IS NOT NULL
+)
+SELECT d.value ->> 0 AS event_id FROM json_each(?1) d CROSS JOIN names
+JOIN outbox_events e ON e.aggregate_type = names.name AND e.aggregate_id = d.value ->> 2
   AND e.aggregate_sequence = d.value ->> 3
-JOIN outbox_pending p ON p.event_id = e.event_id";
+JOIN outbox_pending p ON p.event_id = e.event_id AND p.lane = d.value ->> 1";
 
 pub(super) fn blocked(doubts: &[Doubt]) -> Statement {
-    let doubts = doubts.iter().map(|d| json!([d.event_id, d.aggregate_type, d.aggregate_id, d.predecessor]));
+    let doubts = doubts.iter().map(|d| json!([d.event_id, d.lane, d.aggregate_id, d.predecessor]));
     statement(BLOCKED, [list(doubts)])
 }
 
