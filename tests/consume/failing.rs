@@ -9,7 +9,7 @@ use outbox_runtime::{Consumer, Delivery, Tx};
 use sea_orm::{ConnectionTrait, TransactionSession, TransactionTrait};
 
 use super::fixture::*;
-use crate::support::{TestDb, each_database};
+use crate::support::{Kind, TestDb, each_database};
 
 each_database! {
     async fn a_failing_handler_is_tried_again_and_its_followers_wait(db: TestDb) {
@@ -213,35 +213,33 @@ each_database! {
     }
 }
 
-each_database! {
-    async fn a_serialization_failure_burns_no_attempt(db: TestDb) {
-        if db.conn.get_database_backend() != sea_orm::DbBackend::Postgres {
-            return; // SQLite has one writer, and BEGIN IMMEDIATE waits for it.
-        }
-        make_ledger(&db.conn).await;
-        let calls = Arc::new(AtomicU32::new(0));
-        let count = Arc::clone(&calls);
-        let consumer = Consumer::builder(db.conn.clone(), "billing").retries(soon().max_attempts(1)).on(
-            async move |event: Added, delivery: Delivery, tx: &Tx| {
-                assert_eq!(delivery.attempt(), 1);
-                add(event, delivery, tx).await?;
-                match count.fetch_add(1, Ordering::SeqCst) {
-                    // Passed on, and swallowed.
-                    0 => tx.execute_unprepared(SERIALIZATION_FAILURE).await.map(drop)?,
-                    1 => drop(tx.execute_unprepared(SERIALIZATION_FAILURE).await),
-                    _ => {}
-                }
-                Ok(())
-            },
-        );
-        let mut status = consumer.status();
-        let (mut broker, source) = Broker::new();
-        tokio::spawn(consumer.run(source));
-        broker.settle(&event("a", 1)).await;
-        let status = until(&mut status, |status| status.applied == 1).await;
-        assert_eq!((status.failures, status.parked, calls.load(Ordering::SeqCst)), (0, 0, 3));
-        assert_eq!(effects(&db.conn, "a").await, [1]);
-    }
+/// `SQLite` has one writer, and BEGIN IMMEDIATE waits for it.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_serialization_failure_burns_no_attempt() {
+    let db = TestDb::new(Kind::Postgres).await;
+    make_ledger(&db.conn).await;
+    let calls = Arc::new(AtomicU32::new(0));
+    let count = Arc::clone(&calls);
+    let consumer = Consumer::builder(db.conn.clone(), "billing").retries(soon().max_attempts(1)).on(
+        async move |event: Added, delivery: Delivery, tx: &Tx| {
+            assert_eq!(delivery.attempt(), 1);
+            add(event, delivery, tx).await?;
+            match count.fetch_add(1, Ordering::SeqCst) {
+                // Passed on, and swallowed.
+                0 => tx.execute_unprepared(SERIALIZATION_FAILURE).await.map(drop)?,
+                1 => drop(tx.execute_unprepared(SERIALIZATION_FAILURE).await),
+                _ => {}
+            }
+            Ok(())
+        },
+    );
+    let mut status = consumer.status();
+    let (mut broker, source) = Broker::new();
+    tokio::spawn(consumer.run(source));
+    broker.settle(&event("a", 1)).await;
+    let status = until(&mut status, |status| status.applied == 1).await;
+    assert_eq!((status.failures, status.parked, calls.load(Ordering::SeqCst)), (0, 0, 3));
+    assert_eq!(effects(&db.conn, "a").await, [1]);
 }
 
 const SERIALIZATION_FAILURE: &str = "DO $$ BEGIN RAISE EXCEPTION 'as if' USING ERRCODE = '40001'; END $$";

@@ -6,4 +6,5 @@ mod deliver;
 mod failing;
 mod local_bus;
 mod outage;
+mod refused;
 mod run;

@@ -9,7 +9,7 @@ use outbox_runtime::{ConsumeError, Consumer, Delivery, Tx};
 use sea_orm::ConnectionTrait;
 
 use super::fixture::*;
-use crate::support::{TestDb, each_database};
+use crate::support::{Kind, TestDb, each_database};
 
 const HANG_UP: &str = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
     WHERE datname = current_database() AND pid <> pg_backend_pid()";
@@ -61,48 +61,43 @@ each_database! {
     }
 }
 
-each_database! {
-    async fn a_database_that_hangs_up_is_waited_for(db: TestDb) {
-        if db.conn.get_database_backend() != sea_orm::DbBackend::Postgres {
-            return; // SQLite runs inside this program.
-        }
-        make_ledger(&db.conn).await;
-        let consumer = Consumer::builder(db.connect().await, "billing").retries(soon().max_attempts(1)).on(add::<1>);
-        let mut status = consumer.status();
-        let (mut broker, source) = Broker::new();
-        tokio::spawn(consumer.run(source));
-        broker.settle(&event("a", 1)).await;
-        for sequence in 2..=20 {
-            db.conn.execute_unprepared(HANG_UP).await.expect("hung up");
-            broker.settle(&event("a", sequence)).await;
-        }
-        let status = until(&mut status, |status| status.applied == 20).await;
-        assert_eq!((status.failures, status.parked), (0, 0), "no attempt is burnt");
-        assert_eq!(effects(&db.conn, "a").await, (1..=20).collect::<Vec<_>>());
+/// `SQLite` runs inside this program.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_database_that_hangs_up_is_waited_for() {
+    let db = TestDb::new(Kind::Postgres).await;
+    make_ledger(&db.conn).await;
+    let consumer = Consumer::builder(db.connect().await, "billing").retries(soon().max_attempts(1)).on(add::<1>);
+    let mut status = consumer.status();
+    let (mut broker, source) = Broker::new();
+    tokio::spawn(consumer.run(source));
+    broker.settle(&event("a", 1)).await;
+    for sequence in 2..=20 {
+        db.conn.execute_unprepared(HANG_UP).await.expect("hung up");
+        broker.settle(&event("a", sequence)).await;
     }
+    let status = until(&mut status, |status| status.applied == 20).await;
+    assert_eq!((status.failures, status.parked), (0, 0), "no attempt is burnt");
+    assert_eq!(effects(&db.conn, "a").await, (1..=20).collect::<Vec<_>>());
 }
 
-each_database! {
-    async fn a_connection_that_breaks_in_a_handler_burns_no_attempt(db: TestDb) {
-        if db.conn.get_database_backend() != sea_orm::DbBackend::Postgres {
-            return;
-        }
-        make_ledger(&db.conn).await;
-        let breaks = Arc::new(AtomicBool::new(true));
-        let consumer = Consumer::builder(db.connect().await, "billing").retries(soon().max_attempts(1)).on(
-            async move |event: Added, delivery: Delivery, tx: &Tx| {
-                if breaks.swap(false, Ordering::SeqCst) {
-                    tx.execute_unprepared("SELECT pg_terminate_backend(pg_backend_pid())").await?;
-                }
-                add(event, delivery, tx).await
-            },
-        );
-        let mut status = consumer.status();
-        let (mut broker, source) = Broker::new();
-        tokio::spawn(consumer.run(source));
-        broker.settle(&event("a", 1)).await;
-        let status = until(&mut status, |status| status.applied + status.parked == 1).await;
-        assert_eq!((status.applied, status.failures), (1, 0));
-        assert_eq!(effects(&db.conn, "a").await, [1]);
-    }
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_connection_that_breaks_in_a_handler_burns_no_attempt() {
+    let db = TestDb::new(Kind::Postgres).await;
+    make_ledger(&db.conn).await;
+    let breaks = Arc::new(AtomicBool::new(true));
+    let consumer = Consumer::builder(db.connect().await, "billing").retries(soon().max_attempts(1)).on(
+        async move |event: Added, delivery: Delivery, tx: &Tx| {
+            if breaks.swap(false, Ordering::SeqCst) {
+                tx.execute_unprepared("SELECT pg_terminate_backend(pg_backend_pid())").await?;
+            }
+            add(event, delivery, tx).await
+        },
+    );
+    let mut status = consumer.status();
+    let (mut broker, source) = Broker::new();
+    tokio::spawn(consumer.run(source));
+    broker.settle(&event("a", 1)).await;
+    let status = until(&mut status, |status| status.applied + status.parked == 1).await;
+    assert_eq!((status.applied, status.failures), (1, 0));
+    assert_eq!(effects(&db.conn, "a").await, [1]);
 }

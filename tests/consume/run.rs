@@ -228,3 +228,28 @@ fn audit(
 fn spawned(db: sea_orm::DatabaseConnection, source: outbox_runtime::LocalSource) {
     tokio::spawn(audit(db, source));
 }
+
+each_database! {
+    /// Compiles, above all: closures, several of them, in a block that the caller wrote.
+    async fn a_run_can_be_spawned_from_any_async_block(db: TestDb) {
+        make_ledger(&db.conn).await;
+        let consumer = Consumer::builder(db.conn.clone(), "billing")
+            .on(async |event: Added, delivery: Delivery, tx: &Tx| add(event, delivery, tx).await)
+            .on(async |_: Added<2>, _: Delivery, _: &Tx| Ok(()));
+        let (mut broker, source) = Broker::new();
+        let run = tokio::spawn(async move { consumer.run(source).await });
+        broker.settle(&event("a", 1)).await;
+        drop(broker);
+        within(run).await.expect("no panic").expect("closed");
+
+        let consumer = Consumer::builder(db.conn.clone(), "billing")
+            .on(async |event: Added, delivery: Delivery, tx: &Tx| add(event, delivery, tx).await);
+        let (mut broker, source) = Broker::new();
+        let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+        let run = tokio::spawn(async move { consumer.run_until(source, stopped).await });
+        broker.settle(&event("a", 2)).await;
+        drop(stop);
+        within(run).await.expect("no panic").expect("stopped");
+        assert_eq!(effects(&db.conn, "a").await, [1, 2]);
+    }
+}

@@ -147,14 +147,26 @@ impl<H: Dispatch> Consumer<H> {
     /// Adds a handler for the set of events `E`. May be called several times; an event that several sets know
     /// goes to each of them, in this order, in one transaction.
     ///
-    /// ```
-    /// use outbox_runtime::{Consumer, Delivery, EventSet, Handlers, Tx};
+    /// The type of a consumer with closures has no name. So build it and start its run in one function, or return the
+    /// run, as [`Consumer::run`] shows.
     ///
-    /// fn consumer<E: EventSet + Send>(db: sea_orm::DatabaseConnection) -> Consumer<impl Handlers> {
-    ///     Consumer::builder(db, "audit").on(async |_: E, delivery: Delivery, _: &Tx| {
-    ///         assert!(delivery.attempt() > 0);
-    ///         Ok(())
-    ///     })
+    /// ```
+    /// use outbox_runtime::prelude::*;
+    ///
+    /// fn start<A, B>(db: sea_orm::DatabaseConnection, bus: LocalBus) -> Result<(), BoxError>
+    /// where
+    ///     A: EventSet + Send + 'static,
+    ///     B: EventSet + Send + 'static,
+    /// {
+    ///     let consumer = Consumer::builder(db, "audit")
+    ///         .on(async |_: A, delivery: Delivery, _: &Tx| {
+    ///             assert!(delivery.attempt() > 0);
+    ///             Ok(())
+    ///         })
+    ///         .on(async |_: B, _: Delivery, _: &Tx| Ok(()));
+    ///     let source = bus.source("audit")?;
+    ///     tokio::spawn(async move { consumer.run(source).await });
+    ///     Ok(())
     /// }
     /// ```
     pub fn on<E, F>(self, handler: F) -> Consumer<On<E, F, H>>
@@ -172,7 +184,10 @@ impl<H: Handlers> Consumer<H> {
     /// Works until the source is closed and everything taken from it is settled.
     ///
     /// Dropping the future loses nothing: what was not acknowledged is delivered again. While the database is
-    /// away nothing is acknowledged; the consumer waits and goes on when it is back.
+    /// away nothing is acknowledged; the consumer waits and goes on when it is back. An event that the database
+    /// refuses while it takes others (an aggregate id with a U+0000 on PostgreSQL) is not acknowledged either: it is
+    /// tried again after growing waits, its aggregate waits behind it, and others go on. See
+    /// [`ConsumerStatus::refused`]. Up to 256 such and waiting deliveries are kept; beyond that none is taken.
     ///
     /// # Errors
     /// Only what no wait can mend: tables that are not migrated, a closed connection pool, a broken source.
@@ -199,12 +214,18 @@ impl<H: Handlers> Consumer<H> {
     /// As [`Consumer::run`].
     ///
     /// ```
-    /// # use outbox_runtime::{Consumer, ConsumeError, Handlers, Source};
-    /// async fn serve(consumer: Consumer<impl Handlers>, source: impl Source) -> Result<(), ConsumeError> {
+    /// use outbox_runtime::prelude::*;
+    ///
+    /// fn start<E>(db: sea_orm::DatabaseConnection, bus: LocalBus) -> Result<(), BoxError>
+    /// where
+    ///     E: EventSet + Send + 'static,
+    /// {
+    ///     let audit = Consumer::builder(db, "audit").on(async |_: E, _: Delivery, _: &Tx| Ok(()));
     ///     let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    ///     tokio::spawn(audit.run_until(bus.source("audit")?, stopped));
     ///     // … `stop` goes to whoever ends the program …
     /// #   drop(stop);
-    ///     consumer.run_until(source, stopped).await
+    ///     Ok(())
     /// }
     /// ```
     pub async fn run_until<S: Source>(self, source: S, shutdown: impl Future) -> Result<(), ConsumeError> {

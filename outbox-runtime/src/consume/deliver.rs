@@ -17,6 +17,7 @@ use super::{
 };
 use crate::{
     event::{Envelope, RawEvent},
+    observe::chain,
     store::{
         StoreError, Tx, TxError,
         dialect::PROBE,
@@ -31,6 +32,16 @@ pub(super) enum Matter {
     Delivered(Arc<RawEvent>),
     /// The lowest parked event of an aggregate.
     Parked(Key),
+}
+
+impl Matter {
+    /// Whose event it is: type and id.
+    pub(super) fn aggregate(&self) -> (&str, &str) {
+        match self {
+            Self::Delivered(event) => (&event.context.aggregate_type, &event.context.aggregate_id),
+            Self::Parked((aggregate_type, aggregate_id)) => (aggregate_type, aggregate_id),
+        }
+    }
 }
 
 /// Which event, and which attempt at it.
@@ -203,7 +214,7 @@ impl<H: Dispatch> Deliver<H> {
                 let parking = Parking { reason, attempts: head.attempts, retry_after: None, error: None };
                 self.inbox.park_again(tx, head.event_id, &parking).await?;
                 if reason == ParkReason::Gap {
-                    return Ok(Settled::Overdue(subject(&head.envelope.into_raw(), head.attempts)));
+                    return Ok(Settled::Overdue(head_subject(key, &head, head.attempts)));
                 }
             }
             return Ok(Settled::Stays);
@@ -212,7 +223,11 @@ impl<H: Dispatch> Deliver<H> {
             return Ok(Settled::Stays);
         }
         let attempt = head.attempts.saturating_add(1);
-        let event = Arc::new(head.envelope.into_raw());
+        let subject = head_subject(key, &head, attempt);
+        let event = match head.envelope {
+            Ok(envelope) => Arc::new(envelope.into_raw()),
+            Err(problem) => return self.quarantine_unreadable(tx, subject, problem).await,
+        };
         match failed {
             None => self.apply(tx, &event, attempt, Waiting { this: true, others: true }).await,
             Some(failed) if failed.subject.event_id != head.event_id || failed.subject.attempt != attempt => {
@@ -222,7 +237,7 @@ impl<H: Dispatch> Deliver<H> {
                 let parking = failed.failure.parking(attempt, &self.retries);
                 self.inbox.park_again(tx, head.event_id, &parking).await?;
                 Ok(Settled::Parked {
-                    subject: subject(&event, attempt),
+                    subject,
                     reason: parking.reason,
                     is_new: false,
                     is_failure: parking.reason != ParkReason::NewerVersion,
@@ -230,6 +245,15 @@ impl<H: Dispatch> Deliver<H> {
                 })
             }
         }
+    }
+
+    /// A stored row that somebody has damaged: it is that event's matter alone, and the row is kept as it is.
+    async fn quarantine_unreadable(&self, tx: &Tx, subject: Subject, problem: String) -> Result<Settled, Cause> {
+        let found = StoreError::Corrupt { table: "consumer_parked", found: problem };
+        let (reason, attempts, error) = (ParkReason::Quarantined, subject.attempt.saturating_sub(1), chain(&found));
+        let parking = Parking { reason, attempts, retry_after: None, error: Some(error.clone()) };
+        self.inbox.park_again(tx, subject.event_id, &parking).await?;
+        Ok(Settled::Parked { subject, reason, is_new: false, is_failure: false, error: Some(error) })
     }
 
     /// Our own statements come before the handler: a statement that the handler lets fail in silence must be
@@ -263,9 +287,11 @@ impl<H: Dispatch> Deliver<H> {
         if next.sequence != mark.saturating_add(1) {
             return Ok(false);
         }
-        if waits_for_others(&next) {
+        if let Some(reason) = next.reason
+            && waits_for_others(&next)
+        {
             let retry_after = Some(Duration::ZERO);
-            let parking = Parking { reason: next.reason, attempts: next.attempts, retry_after, error: None };
+            let parking = Parking { reason, attempts: next.attempts, retry_after, error: None };
             self.inbox.park_again(tx, next.event_id, &parking).await?;
             return Ok(true);
         }
@@ -283,7 +309,7 @@ struct Waiting {
 }
 
 fn waits_for_others(head: &ParkedHead) -> bool {
-    matches!(head.reason, ParkReason::Gap | ParkReason::BehindParked)
+    matches!(head.reason, Some(ParkReason::Gap | ParkReason::BehindParked))
 }
 
 fn subject(event: &RawEvent, attempt: u32) -> Subject {
@@ -295,6 +321,11 @@ fn subject(event: &RawEvent, attempt: u32) -> Subject {
         sequence: context.aggregate_sequence,
         attempt,
     }
+}
+
+fn head_subject((aggregate_type, aggregate_id): &Key, head: &ParkedHead, attempt: u32) -> Subject {
+    let (aggregate_type, aggregate_id) = (aggregate_type.clone(), aggregate_id.clone());
+    Subject { event_id: head.event_id, aggregate_type, aggregate_id, sequence: head.sequence, attempt }
 }
 
 /// A handler fails when its connection breaks, and that says nothing about the event.

@@ -49,13 +49,22 @@ impl Dispatch for NoHandlers {
     }
 }
 
-/// A handler `F` for the event set `E`, after the handlers in `Before`.
+/// A handler `F` for the event set `E`, after the handlers in `Before`: what [`Consumer::on`](crate::Consumer::on)
+/// makes. It need not be named; a function that would have to name it starts the run itself, or returns it.
 ///
 /// ```
-/// use outbox_runtime::{Consumer, NoHandlers, On};
+/// use outbox_runtime::{ConsumeError, LocalSource, prelude::*};
 ///
-/// fn with_one_handler<E, F>(consumer: &Consumer<On<E, F, NoHandlers>>) -> &str {
-///     consumer.name()
+/// /// Ready for `tokio::spawn`.
+/// fn log<E: EventSet + std::fmt::Debug + Send + 'static>(
+///     db: sea_orm::DatabaseConnection,
+///     source: LocalSource,
+/// ) -> impl Future<Output = Result<(), ConsumeError>> + Send + 'static {
+///     let consumer = Consumer::builder(db, "log").on(async |event: E, _: Delivery, _: &Tx| {
+///         println!("{event:?}");
+///         Ok(())
+///     });
+///     consumer.run(source) // its type is `Consumer<On<E, _, NoHandlers>>`
 /// }
 /// ```
 pub struct On<E, F, Before> {

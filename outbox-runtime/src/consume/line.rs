@@ -2,22 +2,21 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use super::Incoming;
+use super::{Acknowledge, Incoming};
 
 /// Which aggregate: type and id.
 pub(super) type Key = (String, String);
 
 /// Something to do for one aggregate.
-#[derive(Debug)]
 pub(super) enum Work {
-    /// A delivery from the source.
-    Delivery(Incoming),
+    /// A delivery from the source, and how to acknowledge the copies of it that came meanwhile.
+    Delivery(Incoming, Vec<Box<dyn Acknowledge>>),
     /// A parked event's time has come.
     Due(Key),
 }
 
 /// Work that has not started, and the aggregates that have work started.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Lines {
     /// Aggregates with work that is ready or started, and what waits behind it.
     busy: HashMap<Key, VecDeque<Work>>,
@@ -33,6 +32,26 @@ impl Lines {
     /// Not started yet.
     pub(super) fn waiting(&self) -> usize {
         self.waiting
+    }
+
+    /// Something may start.
+    pub(super) fn is_ready(&self) -> bool {
+        !self.ready.is_empty()
+    }
+
+    /// A copy of a delivery that waits in line joins it: a broker may send an event again and again, for as long as
+    /// its aggregate waits.
+    pub(super) fn deliver(&mut self, key: Key, incoming: Incoming) {
+        let id = incoming.envelope.context.event_id;
+        let line = self.busy.get_mut(&key);
+        let twin = line.into_iter().flatten().find_map(|work| match work {
+            Work::Delivery(first, copies) if first.envelope.context.event_id == id => Some(copies),
+            _ => None,
+        });
+        match twin {
+            Some(copies) => copies.push(incoming.acknowledger),
+            None => self.arrive(key, Work::Delivery(incoming, Vec::new())),
+        }
     }
 
     pub(super) fn arrive(&mut self, key: Key, work: Work) {

@@ -2,7 +2,8 @@
 //!
 //! One delivery is one transaction of the consumer's own database: lock the aggregate's position, write the inbox
 //! row, run the handler, commit, and only then acknowledge. What cannot be applied now is *parked*: its whole
-//! envelope is committed, and only then acknowledged. So nothing is acknowledged that is not stored.
+//! envelope is committed, and only then acknowledged. So nothing is acknowledged that is not stored: an event of which
+//! the database will not even take that much stays with the broker, aside, and others go on.
 
 mod consumer;
 mod deliver;
@@ -15,6 +16,7 @@ mod order;
 mod policy;
 mod retry;
 mod run;
+mod slot;
 mod source;
 mod status;
 

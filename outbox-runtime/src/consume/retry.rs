@@ -14,15 +14,17 @@ use super::{
     error::{database_error, is_closed, is_outage},
     handlers::Dispatch,
     line::Key,
+    slot::Slot,
 };
 use crate::{
     observe::{self, chain},
     store::{StoreError, inbox::ParkReason},
+    waits::Waits,
 };
 
 /// How often a transaction is run again at once after a deadlock or serialization failure.
 const RERUNS: usize = 5;
-/// How many parked aggregates are taken up in one go.
+/// How many parked aggregates are taken up in one go, beside those in work.
 const TAKE: u32 = 64;
 /// How long to rely on signals: another program may have parked or released something.
 const POLL: Duration = Duration::from_secs(1);
@@ -64,11 +66,16 @@ impl Bell {
         self.parked.notify_one();
     }
 
+    /// Returns when the run is to end.
+    pub(super) async fn stopped(&self) {
+        // An error would say that the sender is gone, and it is ours.
+        let _ = self.stop.subscribe().wait_for(|stop| *stop).await;
+    }
+
     async fn pause(&self, delay: Duration) -> Result<(), Halt> {
-        let mut stop = self.stop.subscribe();
         tokio::select! {
             () = sleep(delay) => Ok(()),
-            _ = stop.wait_for(|stop| *stop) => Err(Halt::Stopped),
+            () = self.stopped() => Err(Halt::Stopped),
         }
     }
 }
@@ -78,9 +85,12 @@ fn reruns() -> ExponentialBackoff {
     ExponentialBuilder::new().with_min_delay(first).with_max_delay(longest).with_max_times(RERUNS).with_jitter().build()
 }
 
-fn outage() -> ExponentialBackoff {
-    let (first, longest) = (Duration::from_millis(50), Duration::from_secs(5));
-    ExponentialBuilder::new().with_min_delay(first).with_max_delay(longest).without_max_times().with_jitter().build()
+fn outage() -> Waits {
+    Waits::new(Duration::from_millis(50), Duration::from_secs(5))
+}
+
+fn refusals() -> Waits {
+    Waits::new(Duration::from_millis(100), Duration::from_secs(30))
 }
 
 impl<H: Dispatch> Deliver<H> {
@@ -96,9 +106,14 @@ impl<H: Dispatch> Deliver<H> {
         }
     }
 
-    /// Settles, however long the database takes to come back.
-    pub(super) async fn settle_surely(&self, matter: &Matter, bell: &Bell) -> Result<Settled, Halt> {
-        let (mut rerun_delays, mut outage_delays) = (reruns(), outage());
+    /// Settles, however long the database takes to come back. What it refuses while it takes others waits aside.
+    pub(super) async fn settle_surely(
+        &self,
+        matter: &Matter,
+        bell: &Bell,
+        slot: &mut Slot<'_>,
+    ) -> Result<Settled, Halt> {
+        let (mut rerun_delays, mut outage_delays, mut refusal_delays) = (reruns(), outage(), refusals());
         let mut failed = None;
         loop {
             let undone = match self.settle(matter, failed.as_ref()).await {
@@ -122,23 +137,31 @@ impl<H: Dispatch> Deliver<H> {
                 Cause::Store(error) => {
                     // If the attempt could not be written down, the outage may have been its reason: none is burnt.
                     failed = None;
-                    wait_out(bell, &mut outage_delays, error).await?;
+                    if undone.is_transient || is_closed(&error) || database_error(&error).is_some_and(is_outage) {
+                        wait_out(bell, &mut outage_delays, error).await?;
+                    } else {
+                        self.counter.refused(matter, &error);
+                        drop(error);
+                        slot.step_aside(bell, bell.pause(refusal_delays.next())).await?;
+                    }
                 }
             }
         }
     }
 
     /// Applies what is parked of the aggregate as far as it is due and in sequence.
-    pub(super) async fn follow(&self, key: Key, bell: &Bell) -> Result<(), Halt> {
+    pub(super) async fn follow(&self, key: Key, bell: &Bell, slot: &mut Slot<'_>) -> Result<(), Halt> {
         let matter = Matter::Parked(key);
         // What is left at a stop is due in the table: the next run takes it up.
-        while !bell.is_stopped() && self.settle_surely(&matter, bell).await?.more() {}
+        while !bell.is_stopped() && self.settle_surely(&matter, bell, slot).await?.more() {}
         Ok(())
     }
 
     /// Waits until aggregates have a parked event whose time has come. `all_busy`: those found last time are in
-    /// work already, so there is no hurry.
-    pub(super) async fn due(&self, bell: &Bell, all_busy: bool) -> Vec<Key> {
+    /// work already, so there is no hurry. `in_work`: so many may be found that are in work.
+    pub(super) async fn due(&self, bell: &Bell, all_busy: bool, in_work: usize) -> Vec<Key> {
+        let most = TAKE.saturating_add(u32::try_from(in_work).unwrap_or(u32::MAX));
+
         let mut wait = if all_busy { POLL } else { Duration::ZERO };
         loop {
             if !wait.is_zero() {
@@ -147,7 +170,7 @@ impl<H: Dispatch> Deliver<H> {
                     () = bell.parked.notified() => {}
                 }
             }
-            wait = match self.look(BREATH).await {
+            wait = match self.look(BREATH, most).await {
                 Ok(Look::Due(keys)) => return keys,
                 Ok(Look::Wait(wait)) => wait.min(POLL),
                 Err(error) => {
@@ -160,13 +183,13 @@ impl<H: Dispatch> Deliver<H> {
         }
     }
 
-    async fn look(&self, least: Duration) -> Result<Look, StoreError> {
+    async fn look(&self, least: Duration, most: u32) -> Result<Look, StoreError> {
         let wait = match self.inbox.next_due(&self.db).await? {
             Some(wait) if wait.is_zero() => Duration::ZERO,
             Some(wait) => return Ok(Look::Wait(wait)),
             None => return Ok(Look::Wait(POLL)),
         };
-        let keys = self.inbox.due(&self.db, TAKE).await?;
+        let keys = self.inbox.due(&self.db, most).await?;
         Ok(if keys.is_empty() { Look::Wait(wait.max(least)) } else { Look::Due(keys) })
     }
 }
@@ -176,21 +199,21 @@ enum Look {
     Wait(Duration),
 }
 
-async fn wait_out(bell: &Bell, delays: &mut ExponentialBackoff, error: StoreError) -> Result<(), Halt> {
+async fn wait_out(bell: &Bell, delays: &mut Waits, error: StoreError) -> Result<(), Halt> {
     if is_closed(&error) {
         return Err(Halt::Broken(ConsumeError::Closed(error)));
     }
     let cause = chain(&error);
     observe::failure!(cause, "the database refuses the consumer's work: nothing is acknowledged until it takes it");
     drop(cause);
-    bell.pause(delays.next().unwrap_or(POLL)).await
+    bell.pause(delays.next()).await
 }
 
 /// Reads the source, with pauses while it is unavailable. Cancel safe.
 #[derive(Debug)]
 pub(super) struct Reader<S> {
     source: S,
-    delays: ExponentialBackoff,
+    delays: Waits,
     again_at: Option<Instant>,
 }
 
@@ -210,7 +233,7 @@ impl<S: Source> Reader<S> {
                     let cause = chain(&*source);
                     observe::warning!(cause, "the source is unavailable, trying again");
                     drop(cause);
-                    self.again_at = Some(Instant::now() + self.delays.next().unwrap_or(POLL));
+                    self.again_at = Some(Instant::now() + self.delays.next());
                 }
                 answer => {
                     self.delays = outage();

@@ -8,15 +8,17 @@ use futures_util::{
 };
 
 use super::{
-    ConsumeError, Incoming, Source, SourceError,
-    deliver::{Deliver, Matter},
+    Acknowledge, ConsumeError, Incoming, Source, SourceError,
+    deliver::{Deliver, Matter, Settled},
     handlers::Dispatch,
     line::{Key, Lines, Work},
     retry::{Bell, Halt, Reader},
+    slot::{Slot, Slots},
 };
 use crate::observe::{self, chain};
 
-/// Deliveries taken from the source ahead of those in work: a hot aggregate must not hide the others behind it.
+/// Deliveries taken from the source ahead of those in work: a hot aggregate must not hide the others behind it. Those
+/// that the database refuses count among them: all are in memory, and unacknowledged.
 const AHEAD: usize = 256;
 
 /// What happened next.
@@ -25,6 +27,8 @@ enum Turn {
     Due(Vec<Key>),
     Came(Result<Option<Incoming>, SourceError>),
     Stop,
+    /// A place at work is free.
+    Freed,
 }
 
 /// Everything runs inside this one future: dropping it drops every delivery in work, unacknowledged, and its
@@ -35,7 +39,7 @@ pub(super) async fn run<H: Dispatch, S: Source>(
     source: S,
     shutdown: impl Future,
 ) -> Result<(), ConsumeError> {
-    let bell = Bell::new();
+    let (bell, slots) = (Bell::new(), Slots::new(concurrency));
     let mut shutdown = pin!(shutdown);
     let opened = tokio::select! {
         opened = deliver.open(&bell) => opened,
@@ -49,14 +53,15 @@ pub(super) async fn run<H: Dispatch, S: Source>(
     let mut reader = Reader::new(source);
     let mut lines = Lines::default();
     let mut in_work = FuturesUnordered::new();
-    let mut due = Some(Box::pin(deliver.due(&bell, false)));
+    let mut due = Some(Box::pin(deliver.due(&bell, false, 0)));
     let mut is_closed = false;
     let mut broken = None;
     loop {
-        while in_work.len() < concurrency
+        while lines.is_ready()
+            && let Some(slot) = slots.take()
             && let Some((key, work)) = lines.start()
         {
-            in_work.push(work_on(&deliver, &bell, key, work));
+            in_work.push(work_on(&deliver, &bell, slot, key, work));
         }
         let is_stopping = bell.is_stopped();
         let takes = !is_closed && !is_stopping;
@@ -70,7 +75,8 @@ pub(super) async fn run<H: Dispatch, S: Source>(
         let turn = tokio::select! {
             Some((key, ended)) = in_work.next(), if !in_work.is_empty() => Turn::Ended(key, ended),
             keys = async { OptionFuture::from(due.as_mut()).await.unwrap_or_default() }, if due.is_some() => Turn::Due(keys),
-            came = reader.next(), if takes && lines.waiting() < AHEAD => Turn::Came(came),
+            came = reader.next(), if takes && lines.waiting() + slots.aside() < AHEAD => Turn::Came(came),
+            () = slots.freed() => Turn::Freed,
             _ = &mut shutdown, if !is_stopping => Turn::Stop,
         };
         match turn {
@@ -83,7 +89,7 @@ pub(super) async fn run<H: Dispatch, S: Source>(
             }
             Turn::Due(keys) => {
                 let free: Vec<Key> = keys.into_iter().filter(|key| !lines.is_busy(key)).collect();
-                due = Some(Box::pin(deliver.due(&bell, free.is_empty())));
+                due = Some(Box::pin(deliver.due(&bell, free.is_empty(), in_work.len())));
                 for key in free {
                     lines.arrive(key.clone(), Work::Due(key));
                 }
@@ -91,7 +97,7 @@ pub(super) async fn run<H: Dispatch, S: Source>(
             Turn::Came(Ok(Some(incoming))) => {
                 let context = &incoming.envelope.context;
                 let key = (context.aggregate_type.clone(), context.aggregate_id.clone());
-                lines.arrive(key, Work::Delivery(incoming));
+                lines.deliver(key, incoming);
             }
             Turn::Came(Ok(None)) => is_closed = true,
             Turn::Came(Err(error)) => {
@@ -99,6 +105,7 @@ pub(super) async fn run<H: Dispatch, S: Source>(
                 broken.get_or_insert(error.into());
             }
             Turn::Stop => bell.stop(),
+            Turn::Freed => {}
         }
         if bell.is_stopped() {
             lines.give_back();
@@ -107,26 +114,47 @@ pub(super) async fn run<H: Dispatch, S: Source>(
     broken.map_or(Ok(()), Err)
 }
 
-async fn work_on<H: Dispatch>(deliver: &Deliver<H>, bell: &Bell, key: Key, work: Work) -> (Key, Result<(), Halt>) {
+async fn work_on<H: Dispatch>(
+    deliver: &Deliver<H>,
+    bell: &Bell,
+    mut slot: Slot<'_>,
+    key: Key,
+    work: Work,
+) -> (Key, Result<(), Halt>) {
     let ended = match work {
-        Work::Delivery(incoming) => take(deliver, bell, &key, incoming).await,
-        Work::Due(key) => deliver.follow(key, bell).await,
+        Work::Delivery(incoming, copies) => take(deliver, bell, &mut slot, &key, incoming, copies).await,
+        Work::Due(key) => deliver.follow(key, bell, &mut slot).await,
     };
     (key, ended)
 }
 
-/// Settles one delivery, acknowledges it, and goes on with what waited for it.
-async fn take<H: Dispatch>(deliver: &Deliver<H>, bell: &Bell, key: &Key, incoming: Incoming) -> Result<(), Halt> {
+/// Settles one delivery, acknowledges it and its copies, and goes on with what waited for it.
+async fn take<H: Dispatch>(
+    deliver: &Deliver<H>,
+    bell: &Bell,
+    slot: &mut Slot<'_>,
+    key: &Key,
+    incoming: Incoming,
+    copies: Vec<Box<dyn Acknowledge>>,
+) -> Result<(), Halt> {
     let Incoming { envelope, acknowledger } = incoming;
     let matter = Matter::Delivered(Arc::new(envelope.into_raw()));
-    let settled = deliver.settle_surely(&matter, bell).await?;
+    let settled = deliver.settle_surely(&matter, bell, slot).await?;
+    acknowledge(acknowledger).await;
+    for copy in copies {
+        deliver.counter.count(&Settled::Duplicate { more: false });
+        acknowledge(copy).await;
+    }
+    if settled.more() { deliver.follow(key.clone(), bell, slot).await } else { Ok(()) }
+}
+
+async fn acknowledge(acknowledger: Box<dyn Acknowledge>) {
     if let Err(error) = acknowledger.acknowledge().await {
         // It is delivered again and found to be a duplicate.
         let cause = chain(&error);
         observe::warning!(cause, "a settled delivery could not be acknowledged");
         drop(cause);
     }
-    if settled.more() { deliver.follow(key.clone(), bell).await } else { Ok(()) }
 }
 
 /// Tells the status that the run has ended, however it ends.

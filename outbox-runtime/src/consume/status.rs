@@ -4,8 +4,11 @@ use std::sync::Arc;
 
 use tokio::sync::watch;
 
-use super::deliver::{Settled, Subject};
-use crate::{observe, store::inbox::ParkReason};
+use super::deliver::{Matter, Settled, Subject};
+use crate::{
+    observe::{self, chain},
+    store::{StoreError, inbox::ParkReason},
+};
 
 /// Counts of one [`Consumer`](crate::Consumer) since it was built. What is parked at the moment stands in the
 /// table `consumer_parked`.
@@ -37,6 +40,9 @@ pub struct ConsumerStatus {
     pub quarantined: u64,
     /// Events at or below the mark that were never seen: a producer was restored from an older state.
     pub conflicts: u64,
+    /// Tries to store an event, or what became of it, that the database refused although it takes others. The event
+    /// is not acknowledged; it is tried again later, its aggregate waits, others go on. See the error in the log.
+    pub refused: u64,
     /// Gaps that were not filled in the time given by [`Consumer::gap_alarm`](crate::Consumer::gap_alarm).
     pub overdue_gaps: u64,
 }
@@ -84,6 +90,22 @@ impl Counter {
             ),
             _ => {}
         }
+    }
+
+    /// The database takes others, and not this.
+    pub(super) fn refused(&self, matter: &Matter, error: &StoreError) {
+        self.status.send_modify(|status| status.refused += 1);
+        let (aggregate_type, aggregate_id) = matter.aggregate();
+        let cause = chain(error);
+        observe::failure!(
+            consumer = &*self.consumer,
+            aggregate_type,
+            aggregate_id,
+            cause,
+            "the database refuses this event: it is not acknowledged and tried again, its aggregate waits"
+        );
+        // Without the feature `tracing` nobody listens.
+        let _ = (aggregate_type, aggregate_id, cause);
     }
 
     fn tell(&self, reason: ParkReason, subject: &Subject, error: Option<&str>) {

@@ -58,10 +58,12 @@ pub(crate) struct Parking {
 pub(crate) struct ParkedHead {
     pub(crate) event_id: Uuid,
     pub(crate) sequence: i64,
-    pub(crate) reason: ParkReason,
+    /// `None`: written by a version that knows more reasons.
+    pub(crate) reason: Option<ParkReason>,
     pub(crate) attempts: u32,
     pub(crate) is_due: bool,
-    pub(crate) envelope: Envelope,
+    /// Or what is wrong with it.
+    pub(crate) envelope: Result<Envelope, String>,
 }
 
 /// The inbox of one consumer.
@@ -130,7 +132,7 @@ impl Inbox {
         parking: &Parking,
     ) -> Result<bool, DbErr> {
         let context = &envelope.context;
-        let json = serde_json::to_value(envelope).map_err(|error| DbErr::Json(error.to_string()))?;
+        let json = storable(envelope).map_err(|error| DbErr::Json(error.to_string()))?;
         let values = vec![
             (&self.consumer).into(),
             self.dialect.uuid(context.event_id),
@@ -211,19 +213,34 @@ impl Inbox {
 
     fn head(&self, row: &QueryResult) -> Result<ParkedHead, StoreError> {
         let reason: String = row.try_get("", "reason")?;
-        let corrupt = |found: String| StoreError::Corrupt { table: "consumer_parked", found };
         let known = ParkReason::ALL.into_iter().find(|known| known.as_str() == reason);
         let attempts: i32 = row.try_get("", "attempt_count")?;
-        let envelope: serde_json::Value = row.try_get("", "envelope")?;
         Ok(ParkedHead {
             event_id: self.dialect.get_uuid(row, "event_id")?,
             sequence: row.try_get("", "aggregate_sequence")?,
-            reason: known.ok_or_else(|| corrupt(format!("reason `{reason}`")))?,
+            reason: known,
             attempts: u32::try_from(attempts).unwrap_or(0),
             is_due: row.try_get("", "is_due")?,
-            envelope: serde_json::from_value(envelope).map_err(|error| corrupt(format!("envelope: {error}")))?,
+            envelope: stored(row).map_err(|problem| format!("envelope: {problem}")),
         })
     }
+}
+
+/// The envelope as JSON; or, if it holds a U+0000, which `jsonb` refuses, a JSON string with the envelope's JSON text. In
+/// there the escape is six plain characters, so nothing is lost.
+fn storable(envelope: &Envelope) -> Result<serde_json::Value, serde_json::Error> {
+    let text = serde_json::to_string(envelope)?;
+    // An escaped backslash before `u0000` looks the same, and is as well off in a string.
+    if text.contains(r"\u0000") { Ok(text.into()) } else { serde_json::to_value(envelope) }
+}
+
+fn stored(row: &QueryResult) -> Result<Envelope, String> {
+    let json: serde_json::Value = row.try_get("", "envelope").map_err(|error| error.to_string())?;
+    let envelope = match json {
+        serde_json::Value::String(text) => serde_json::from_str(&text),
+        json => serde_json::from_value(json),
+    };
+    envelope.map_err(|error| error.to_string())
 }
 
 fn attempts(count: u32) -> Value {
