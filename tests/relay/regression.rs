@@ -10,7 +10,7 @@ use std::{
 
 use outbox_runtime::{Envelope, PublishError, Publisher as _, RelayError, save_all};
 
-use super::{orders, pending, quick};
+use super::{lane_of, orders, pending, quick};
 use crate::{
     models::{self, order::Order},
     support::{
@@ -95,6 +95,33 @@ async fn successes_in_the_same_lane_do_not_shorten_the_back_off() {
             assert!(wait >= Duration::from_millis(40 << nth), "{kind:?}: try {} came after {wait:?}", nth + 2);
         }
         assert!(!publisher.recorder.log().is_empty(), "others of the lane go on in between");
+        drop(relay);
+    }
+}
+
+each_database! {
+    /// The events of lanes that wait after a failure filled the memory, and no other lane was read.
+    async fn poison_in_one_lane_does_not_starve_the_others(db: TestDb) {
+        models::create_tables(&db).await;
+        let all = orders(&db, 200, 30).await;
+        let lane = lane_of(&db, all[0]).await;
+        let mut poison = std::collections::BTreeSet::new();
+        for id in &all {
+            if lane_of(&db, *id).await == lane {
+                poison.insert(id.to_string());
+            }
+        }
+        let refused = poison.clone();
+        let publisher = Failing {
+            recorder: Recorder::new(),
+            judge: move |event: &Envelope| {
+                if refused.contains(&event.context.aggregate_id) { Err(PublishError::rejected("poison")) } else { Ok(()) }
+            },
+        };
+        // A batch smaller than what is poisoned.
+        let relay = quick(&db.conn, publisher.clone()).batch(20).start().await.unwrap();
+        publisher.recorder.wait_for((all.len() - poison.len()) * 30).await;
+        assert!(!relay.status().borrow().caught_up);
         drop(relay);
     }
 }

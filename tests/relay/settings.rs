@@ -30,6 +30,8 @@ each_database! {
         assert!(text.contains("client"), "{text}");
         builder().publish_timeout(Duration::from_millis(7_999)).start().await.unwrap().stop().await.unwrap();
         refused(Relay::builder(db.conn.clone(), Patient).lease(Duration::from_millis(99)).start().await.unwrap_err());
+        let too_long = Relay::builder(db.conn.clone(), Recorder::new()).lease(Duration::MAX).start().await.unwrap_err();
+        assert!(refused(too_long).contains("a day is the longest"));
         refused(Relay::builder(db.conn.clone(), Patient).relay_id("").start().await.unwrap_err());
     }
 }

@@ -120,7 +120,7 @@ impl<P: Publisher> RelayBuilder<P> {
         self
     }
 
-    /// How long a lane stays ours without renewal (default 15 s, at least 100 ms). It is renewed three times
+    /// How long a lane stays ours without renewal (default 15 s, at least 100 ms, at most a day like all times here). It is renewed three times
     /// within it. After a crash the lanes are free when it ends.
     pub fn lease(mut self, ttl: Duration) -> Self {
         self.settings.lease = ttl;
@@ -199,11 +199,18 @@ impl<P: Publisher> RelayBuilder<P> {
 /// Silent relays are forgotten after this long.
 const FORGET_AFTER: Duration = Duration::from_hours(1);
 
+/// The longest time that can be set.
+const LONGEST: Duration = Duration::from_hours(24);
+
 fn check(settings: &Settings, client_timeout: Option<Duration>) -> Result<(), RelayError> {
     let (lease, publish) = (settings.lease, settings.publish_timeout);
     let refuse = |text: String| Err(RelayError::Setting(text));
     if lease < Duration::from_millis(100) {
         return refuse(format!("the lease is {lease:?}; it must be at least 100 ms"));
+    }
+    let longest = [lease, publish, settings.poll_max, settings.backoff_max].into_iter().max().unwrap_or_default();
+    if longest > LONGEST {
+        return refuse(format!("a time of {longest:?} is set; a day is the longest"));
     }
     let sendable = lease.saturating_sub(settings.margin());
     if publish.is_zero() || publish >= sendable || client_timeout.is_some_and(|client| client >= publish) {

@@ -59,7 +59,8 @@ impl<P: Publisher> Engine<P> {
             }
             Err(error) => {
                 let what = "an event was not acknowledged; its lane waits";
-                if self.blocked.failed(&key) {
+                let is_blocked_now = self.blocked.failed(&key);
+                if is_blocked_now {
                     self.failed(what, &error);
                 } else {
                     // One line for a burst of sends that were under way together.
@@ -71,7 +72,9 @@ impl<P: Publisher> Engine<P> {
                 } else {
                     self.queue.acknowledged(key);
                 }
-                if self.stopping.is_some() || self.held.get(&lane).is_none_or(|held| held.draining) {
+                let is_leaving = self.stopping.is_some() || self.held.get(&lane).is_none_or(|held| held.draining);
+                if is_blocked_now || is_leaving {
+                    // Lanes that wait must not fill the memory that others need; they are read again.
                     self.drop_waiting(lane);
                 }
             }
@@ -123,7 +126,12 @@ impl<P: Publisher> Engine<P> {
         self.pace.saw_busy_lanes(busy.len());
         let whole = plan.lanes.iter().all(|lane| lane.after == 0);
         let of_all = plan.lanes.len() == self.held.values().filter(|held| !held.draining).count();
-        self.dry = whole && of_all && !more && admission.passed_over == 0 && !self.pace.is_woken();
+        self.dry = whole
+            && of_all
+            && !more
+            && admission.passed_over == 0
+            && admission.broken.is_empty()
+            && !self.pace.is_woken();
         self.pace.after(admission.taken, more, whole);
     }
 
