@@ -88,7 +88,22 @@ impl ::outbox_runtime::Aggregate for Cart {
         let saved: ModelEx = match write {
             ::outbox_runtime::__private::Write::Insert => row.insert(tx).await?,
             ::outbox_runtime::__private::Write::Update => {
-                ::core::convert::TryFrom::try_from(row.save(tx).await?)?
+                let key = ::outbox_runtime::__private::ActiveModelTrait::get_primary_key_value(
+                    &row,
+                );
+                match row.save(tx).await {
+                    ::core::result::Result::Ok(saved) => {
+                        ::core::convert::TryFrom::try_from(saved)?
+                    }
+                    ::core::result::Result::Err(error) => {
+                        return ::core::result::Result::Err(
+                            ::outbox_runtime::__private::nested_error::<
+                                Entity,
+                            >(key, error, tx)
+                                .await,
+                        );
+                    }
+                }
             }
         };
         let model: Model = ::core::convert::From::from(

@@ -3,6 +3,7 @@
 pub mod account;
 pub mod cart;
 pub mod customer;
+pub mod guarded;
 pub mod odd;
 pub mod order;
 pub mod payload;

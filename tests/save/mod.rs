@@ -2,12 +2,14 @@
 
 mod cancelled;
 mod half_way;
+mod hooks;
 mod keys;
 mod lifecycle;
 mod model;
 mod race;
 mod retry;
 mod rollback;
+mod savepoint;
 mod spent;
 mod statements;
 mod swallowed;

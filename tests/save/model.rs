@@ -19,7 +19,7 @@ use crate::{
         account::{self, Account, AccountEvent},
         tally::{self, Tally, TallyEvent},
     },
-    support::{Failed, Kind, TestDb, begin_writing, drop_after, each_database},
+    support::{Failed, TestDb, begin_writing, drop_after, each_database},
 };
 
 const AGGREGATES: i64 = 10;
@@ -302,10 +302,7 @@ each_database! {
         let seed = env::var("OUTBOX_TEST_SEED").map_or_else(|_| rand::random(), |seed| seed.parse().unwrap());
         #[allow(clippy::print_stderr, reason = "it is what a failure is repeated with")]
         { eprintln!("OUTBOX_TEST_SEED={seed}"); }
-        let (writers, commands) = match db.kind {
-            Kind::Postgres => (32, 200),
-            Kind::Sqlite => (16, 40),
-        };
+        let (writers, commands) = (32, 200);
         let mut seeds = StdRng::seed_from_u64(seed);
         let pool = db.connect_with(24).await;
         let done = watch::Sender::new(0);

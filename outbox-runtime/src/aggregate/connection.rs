@@ -10,7 +10,8 @@ use crate::store::Tx;
 ///
 /// A `DatabaseTransaction` commits whatever it is told to. If a `save` in it failed or was dropped half-way, by
 /// a time-out for example, roll it back: `PostgreSQL` answers the COMMIT of a failed transaction with success,
-/// and the row of a dropped `save` may stand in it without its events. [`Tx`] looks after both by itself.
+/// and the row of a dropped `save` may stand in it without its events. Nor can it tell that a savepoint of it is
+/// open: a `save` on it then is undone with the savepoint. [`Tx`] looks after all three by itself.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/order.rs"));
@@ -28,6 +29,10 @@ use crate::store::Tx;
 pub trait OutboxConnection: ConnectionTrait + sealed::Target + Send + Sync {}
 
 /// An open transaction, in which a row can be locked. Sealed.
+///
+/// On `SQLite` a plain `db.begin()` is DEFERRED: it locks nothing before its first write, so others can write
+/// between a read and that write, which then fails at once with BUSY, whatever the busy time-out. Open it with
+/// `SqliteTransactionMode::Immediate`, as [`transact`](crate::transact) does.
 ///
 /// ```
 /// # include!(concat!(env!("CARGO_MANIFEST_DIR"), "/doc/order.rs"));

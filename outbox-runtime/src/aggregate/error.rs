@@ -26,7 +26,7 @@ use crate::{event::PayloadError, store::TxError};
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SaveError {
-    /// The database refused a statement, or could not be reached.
+    /// The database refused a statement, or could not be reached; or a hook of the entity returned this error.
     #[error("the database refused to store aggregate `{aggregate}`{}", hint(.source))]
     Db {
         /// The aggregate's name.
@@ -79,6 +79,16 @@ pub enum SaveError {
         "aggregate `{aggregate}` was already saved in a transaction that may have rolled back: rebuild it from the row"
     )]
     Spent {
+        /// The aggregate's name.
+        aggregate: &'static str,
+    },
+    /// A savepoint (`tx.begin()`) is open in the [`Tx`](crate::Tx) that the root was to be saved on. The row and the
+    /// events would stand inside that savepoint and be undone with it, while the root counted as saved. Save on
+    /// the savepoint, or end it first.
+    #[error(
+        "aggregate `{aggregate}` cannot be saved on a transaction while a savepoint of it is open: save on the savepoint, or end it first"
+    )]
+    SavepointOpen {
         /// The aggregate's name.
         aggregate: &'static str,
     },
@@ -146,6 +156,16 @@ pub enum LoadError {
     /// There is no such row.
     #[error("aggregate `{aggregate}` has no row with this key")]
     NotFound {
+        /// The aggregate's name.
+        aggregate: &'static str,
+    },
+    /// A savepoint (`tx.begin()`) is open in the [`Tx`](crate::Tx) that the row was to be locked in. Undoing it would
+    /// give up the lock, and a `save` after that could overwrite what others wrote. Load on the savepoint, or end
+    /// it first.
+    #[error(
+        "aggregate `{aggregate}` cannot be locked in a transaction while a savepoint of it is open: load it on the savepoint, or end that first"
+    )]
+    SavepointOpen {
         /// The aggregate's name.
         aggregate: &'static str,
     },

@@ -1,11 +1,20 @@
 //! Reading a root to change it.
 #![allow(clippy::missing_errors_doc, reason = "called by generated code only; the generated methods say it")]
 
-use sea_orm::{EntityTrait, PrimaryKeyTrait, QuerySelect as _};
+use sea_orm::{EntityTrait, PrimaryKeyTrait, QuerySelect as _, Select};
 
-use super::{Aggregate, LoadError, OutboxConnection, OutboxTransaction};
+use super::{Aggregate, LoadError, OutboxConnection, OutboxTransaction, connection::sealed::Place};
 
 type KeyOf<A> = <<<A as Aggregate>::Entity as EntityTrait>::PrimaryKey as PrimaryKeyTrait>::ValueType;
+
+async fn read<A: Aggregate, C: OutboxConnection>(db: &C, row: Select<A::Entity>) -> Result<Option<A>, LoadError> {
+    let found = row.one(db).await.map_err(|source| LoadError::Db { aggregate: A::NAME, source })?;
+    Ok(found.map(A::from))
+}
+
+fn required<A: Aggregate>(found: Option<A>) -> Result<A, LoadError> {
+    found.ok_or(LoadError::NotFound { aggregate: A::NAME })
+}
 
 /// Reads and locks the row until the transaction ends.
 pub async fn find_locked<A, C, K>(tx: &C, id: K) -> Result<Option<A>, LoadError>
@@ -14,9 +23,11 @@ where
     C: OutboxTransaction,
     K: Into<KeyOf<A>> + Send,
 {
+    if matches!(tx.place(), Place::Ours(tx) if tx.has_open_savepoint()) {
+        return Err(LoadError::SavepointOpen { aggregate: A::NAME });
+    }
     // SQLite knows no row lock and needs none: our transactions there are IMMEDIATE.
-    let found = A::Entity::find_by_id(id).lock_exclusive().one(tx).await;
-    found.map(|model| model.map(A::from)).map_err(|source| LoadError::Db { aggregate: A::NAME, source })
+    read(tx, A::Entity::find_by_id(id).lock_exclusive()).await
 }
 
 /// As [`find_locked`]; a missing row is an error.
@@ -26,7 +37,7 @@ where
     C: OutboxTransaction,
     K: Into<KeyOf<A>> + Send,
 {
-    find_locked(tx, id).await?.ok_or(LoadError::NotFound { aggregate: A::NAME })
+    required(find_locked(tx, id).await?)
 }
 
 /// Reads without a lock, for roots whose `version` column finds conflicts at `save`.
@@ -36,8 +47,7 @@ where
     C: OutboxConnection,
     K: Into<KeyOf<A>> + Send,
 {
-    let found = A::Entity::find_by_id(id).one(db).await;
-    found.map(|model| model.map(A::from)).map_err(|source| LoadError::Db { aggregate: A::NAME, source })
+    read(db, A::Entity::find_by_id(id)).await
 }
 
 /// As [`find`]; a missing row is an error.
@@ -47,5 +57,5 @@ where
     C: OutboxConnection,
     K: Into<KeyOf<A>> + Send,
 {
-    find(db, id).await?.ok_or(LoadError::NotFound { aggregate: A::NAME })
+    required(find(db, id).await?)
 }

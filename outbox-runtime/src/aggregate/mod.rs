@@ -9,6 +9,7 @@ mod root;
 mod row;
 mod save;
 mod transact;
+mod watched;
 mod within;
 
 pub use connection::{OutboxConnection, OutboxTransaction};
@@ -22,8 +23,8 @@ pub use transact::{TxPolicy, transact};
 pub(crate) mod generated {
     pub use super::load::{find, find_locked, load, load_locked};
     pub use super::row::{
-        VersionNumber, Write, WriteError, current_version, delete_row, delete_versioned_row, next_version, write_row,
-        write_versioned_row,
+        Hooked, VersionNumber, Write, WriteError, current_version, delete_row, delete_versioned_row, nested_error,
+        next_version, write_row, write_versioned_row,
     };
     pub use super::save::{delete, save};
 }

@@ -3,8 +3,11 @@
 
 use sea_orm::{
     ActiveModelBehavior, ActiveModelTrait, ActiveValue, DatabaseTransaction, DbErr, EntityTrait, IntoActiveModel,
-    QueryFilter as _, Value, sea_query::SimpleExpr,
+    PrimaryKeyTrait, QueryFilter as _, Value,
+    sea_query::{FromValueTuple, SimpleExpr, ValueTuple},
 };
+
+use super::watched::Watched;
 
 /// What `save` does to the row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,25 +19,29 @@ pub enum Write {
 }
 
 /// Why the row was not written.
+///
+/// A hook may return any [`DbErr`], `RecordNotUpdated` included, also after the row was written. So only what our
+/// own statement says is [`WriteError::NotFound`] or [`WriteError::Conflict`].
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum WriteError {
-    /// The database said so.
+    /// The database or a hook said so; something may have been written.
     Db(DbErr),
-    /// There is no such row.
-    NotFound,
-    /// The version column holds another number than the root was loaded with.
-    Conflict,
+    /// There is no such row. A hook may have written something before that was seen.
+    NotFound(Hooked),
+    /// The version column holds another number than the root was loaded with. As above.
+    Conflict(Hooked),
     /// The version column is not set, so a conflict could not be seen, or has no next number.
     Version,
 }
 
+/// Whether a hook ran a statement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hooked(pub(super) bool);
+
 impl From<DbErr> for WriteError {
     fn from(error: DbErr) -> Self {
-        match error {
-            DbErr::RecordNotUpdated | DbErr::RecordNotFound(_) => Self::NotFound,
-            other => Self::Db(other),
-        }
+        Self::Db(error)
     }
 }
 
@@ -46,11 +53,7 @@ where
     R: ActiveModelTrait + ActiveModelBehavior + Send,
     ModelOf<R>: IntoActiveModel<R> + Clone + Send,
 {
-    let model = match write {
-        Write::Insert => row.insert(tx).await?,
-        Write::Update => row.update(tx).await?,
-    };
-    Ok((model.clone().into_active_model(), model))
+    put(row, write, None, tx).await
 }
 
 /// As [`write_row`], but updates only while `unchanged` holds.
@@ -64,16 +67,37 @@ where
     R: ActiveModelTrait + ActiveModelBehavior + Send,
     ModelOf<R>: IntoActiveModel<R> + Clone + Send,
 {
-    if write == Write::Insert {
-        return write_row(row, write, tx).await;
-    }
-    // What `ActiveModelTrait::update` does, with one more condition.
-    let row = ActiveModelBehavior::before_save(row, tx, false).await?;
-    let model = match R::Entity::update(row).validate()?.filter(unchanged).exec(tx).await {
-        Err(DbErr::RecordNotUpdated | DbErr::RecordNotFound(_)) => return Err(WriteError::Conflict),
-        other => other?,
+    put(row, write, Some(unchanged), tx).await
+}
+
+/// What `ActiveModelTrait::insert` and `update` do, with one more condition, and knowing whose error it is.
+async fn put<R>(
+    row: R,
+    write: Write,
+    unchanged: Option<SimpleExpr>,
+    tx: &DatabaseTransaction,
+) -> Result<(R, ModelOf<R>), WriteError>
+where
+    R: ActiveModelTrait + ActiveModelBehavior + Send,
+    ModelOf<R>: IntoActiveModel<R> + Clone + Send,
+{
+    let model = match write {
+        Write::Insert => row.insert(tx).await?,
+        Write::Update => {
+            let watched = Watched::new(tx);
+            let row = ActiveModelBehavior::before_save(row, &watched, false).await?;
+            let mut update = R::Entity::update(row).validate()?;
+            let missing = missing(unchanged.is_some());
+            if let Some(unchanged) = unchanged {
+                update = update.filter(unchanged);
+            }
+            let model = match update.exec(tx).await {
+                Err(DbErr::RecordNotUpdated | DbErr::RecordNotFound(_)) => return Err(missing(watched.used())),
+                other => other?,
+            };
+            R::after_save(model, tx, false).await?
+        }
     };
-    let model = R::after_save(model, tx, false).await?;
     Ok((model.clone().into_active_model(), model))
 }
 
@@ -82,7 +106,7 @@ pub async fn delete_row<R>(row: R, tx: &DatabaseTransaction) -> Result<u64, Writ
 where
     R: ActiveModelTrait + ActiveModelBehavior + Send,
 {
-    Ok(row.delete(tx).await?.rows_affected)
+    remove(row, None, tx).await
 }
 
 /// As [`delete_row`], but only while `unchanged` holds.
@@ -90,14 +114,49 @@ pub async fn delete_versioned_row<R>(row: R, unchanged: SimpleExpr, tx: &Databas
 where
     R: ActiveModelTrait + ActiveModelBehavior + Send,
 {
-    let row = ActiveModelBehavior::before_delete(row, tx).await?;
+    remove(row, Some(unchanged), tx).await
+}
+
+/// What `ActiveModelTrait::delete` does, except that `after_delete` does not run for a row that was not there.
+async fn remove<R>(row: R, unchanged: Option<SimpleExpr>, tx: &DatabaseTransaction) -> Result<u64, WriteError>
+where
+    R: ActiveModelTrait + ActiveModelBehavior + Send,
+{
+    let watched = Watched::new(tx);
+    let row = ActiveModelBehavior::before_delete(row, &watched).await?;
     let key = row.clone();
-    let deleted = R::Entity::delete(row).validate()?.filter(unchanged).exec(tx).await?.rows_affected;
+    let mut delete = R::Entity::delete(row).validate()?;
+    let missing = missing(unchanged.is_some());
+    if let Some(unchanged) = unchanged {
+        delete = delete.filter(unchanged);
+    }
+    let deleted = delete.exec(tx).await?.rows_affected;
     if deleted == 0 {
-        return Err(WriteError::Conflict);
+        return Err(missing(watched.used()));
     }
     ActiveModelBehavior::after_delete(key, tx).await?;
     Ok(deleted)
+}
+
+fn missing(versioned: bool) -> fn(Hooked) -> WriteError {
+    if versioned { WriteError::Conflict } else { WriteError::NotFound }
+}
+
+/// What the error of a nested update means: it may come from the root, a child or a hook, so the row is looked for.
+/// SeaORM has undone all of it by then, with a savepoint of its own.
+pub async fn nested_error<E: EntityTrait>(
+    key: Option<ValueTuple>,
+    error: DbErr,
+    tx: &DatabaseTransaction,
+) -> WriteError {
+    let (DbErr::RecordNotUpdated | DbErr::RecordNotFound(_), Some(key)) = (&error, key) else {
+        return WriteError::Db(error);
+    };
+    let key = <<E::PrimaryKey as PrimaryKeyTrait>::ValueType as FromValueTuple>::from_value_tuple(key);
+    match E::find_by_id(key).one(tx).await {
+        Ok(None) => WriteError::NotFound(Hooked(false)),
+        Ok(Some(_)) | Err(_) => WriteError::Db(error),
+    }
 }
 
 /// An integer that can count the versions of a row.

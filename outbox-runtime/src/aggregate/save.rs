@@ -10,7 +10,7 @@ use super::{
     connection::sealed::Place,
     key,
     root::Standing,
-    row::{Write, WriteError},
+    row::Write,
     within::{Failure, within},
 };
 use crate::store::{
@@ -150,7 +150,8 @@ pub async fn delete<A: Aggregate, C: OutboxConnection>(root: &mut A, db: &C) -> 
     let (id, row, staged) = (aggregate_id.as_str(), row.clone(), &staged);
     let work = async move |tx: &DatabaseTransaction| {
         match A::__delete(row, tx).await {
-            Ok(0) => return Err(Failure::row::<A>(WriteError::NotFound, false)),
+            // Only a `nested` delete gets here, and its hooks ran.
+            Ok(0) => return Err(SaveError::NotFound { aggregate: A::NAME }.into()),
             Ok(_) => {}
             Err(error) => return Err(Failure::row::<A>(error, false)),
         }
@@ -185,6 +186,7 @@ fn prepare<A: Aggregate, C: OutboxConnection>(root: &mut A, db: &C) -> Result<Wr
         }
     }
     let scope = match db.place() {
+        Place::Ours(tx) if tx.has_open_savepoint() => return Err(SaveError::SavepointOpen { aggregate: A::NAME }),
         Place::Ours(tx) => Some(tx.scope()),
         Place::Open(_) | Place::Raw(_) => None,
     };

@@ -3,12 +3,17 @@
 use sea_orm::{ConnectionTrait as _, DatabaseConnection, DatabaseTransaction, DbErr, TransactionOptions};
 use uuid::Uuid;
 
-use super::{Aggregate, OutboxConnection, SaveError, connection::sealed::Place, root::Origin, row::WriteError};
+use super::{
+    Aggregate, OutboxConnection, SaveError,
+    connection::sealed::Place,
+    root::Origin,
+    row::{Hooked, WriteError},
+};
 use crate::store::{
     Scope, TxError,
-    append::event_exists,
+    append::{dialect_of, event_exists},
     begin,
-    dialect::{Dialect, POISON, RELEASE, ROLLBACK_TO, SAVEPOINT},
+    dialect::{POISON, RELEASE, ROLLBACK_TO, SAVEPOINT},
     signal,
 };
 
@@ -47,8 +52,8 @@ impl Failure {
     pub(super) fn row<A: Aggregate>(error: WriteError, wrote: bool) -> Self {
         let aggregate = A::NAME;
         let (error, wrote) = match error {
-            WriteError::NotFound => (SaveError::NotFound { aggregate }, wrote),
-            WriteError::Conflict => (SaveError::Conflict { aggregate }, wrote),
+            WriteError::NotFound(Hooked(used)) => (SaveError::NotFound { aggregate }, wrote || used),
+            WriteError::Conflict(Hooked(used)) => (SaveError::Conflict { aggregate }, wrote || used),
             WriteError::Version => (SaveError::Version { aggregate }, wrote),
             // It may come from a hook that runs after the row was written.
             WriteError::Db(source) => (SaveError::Db { aggregate, source }, true),
@@ -146,8 +151,7 @@ where
     F: for<'t> AsyncFnOnce(&'t DatabaseTransaction) -> Result<T, Failure> + Send,
 {
     let db_error = |source: DbErr| Failure::from(SaveError::Db { aggregate: A::NAME, source });
-    let dialect = Dialect::of(tx).map_err(|error| db_error(DbErr::Custom(error.to_string())))?;
-    let savepoints = dialect.goes_on_after_failure();
+    let savepoints = dialect_of(tx).map_err(db_error)?.goes_on_after_failure();
     if savepoints {
         tx.execute_unprepared(SAVEPOINT).await.map_err(db_error)?;
     }

@@ -41,11 +41,20 @@ pub(crate) async fn append(tx: &DatabaseTransaction, events: &[NewEvent]) -> Res
     if events.is_empty() {
         return Ok(Vec::new());
     }
-    let dialect = Dialect::of(tx).map_err(|error| match error {
-        StoreError::Db(error) => error,
-        other => DbErr::Custom(other.to_string()),
-    })?;
+    let dialect = dialect_of(tx)?;
     dialect.append(tx, events).await
+}
+
+/// As [`Dialect::of`], where the answer must be a [`DbErr`].
+pub(crate) fn dialect_of(db: &impl sea_orm::ConnectionTrait) -> Result<Dialect, DbErr> {
+    Dialect::of(db).map_err(|error| match error {
+        StoreError::Db(error) => error,
+        StoreError::Backend(backend) => DbErr::BackendNotSupported {
+            db: backend.as_str(),
+            ctx: "this build of outbox-runtime: switch on its feature",
+        },
+        other => DbErr::Custom(other.to_string()),
+    })
 }
 
 /// Whether this event was stored and committed.

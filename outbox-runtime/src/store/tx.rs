@@ -105,6 +105,14 @@ struct Health {
 /// returns `Ok`, provided that every failed statement was undone by a savepoint (`tx.begin().await?`, which
 /// gives a nested `Tx`) and every `save` in it came to its end.
 ///
+/// While a savepoint is open, whatever runs on the outer `Tx` stands inside the savepoint and is undone with it.
+/// `save` and `delete` on the outer one are refused then ([`SaveError::SavepointOpen`](crate::SaveError)), and so is
+/// a `load` or `find` that locks. Plain statements on it are not, since a read may well be meant: write on the
+/// savepoint. A lock taken inside a savepoint is given up when that is undone: load the root again then.
+///
+/// Use a `Tx` from one task at a time, and not with `join!`: its statements share one connection and run one by
+/// one in any case, and while a savepoint is being opened all others fail with "not open any more".
+///
 /// ```
 /// use outbox_runtime::Tx;
 /// use sea_orm::{ConnectionTrait, TransactionSession, TransactionTrait};
@@ -141,7 +149,9 @@ impl Drop for Life {
             outer.nested.fetch_sub(1, Ordering::AcqRel);
             outer.transient.fetch_or(own.transient.load(Ordering::Acquire), Ordering::AcqRel);
             // The driver counts one level too few from here on: undoing this savepoint undid what it was in.
-            outer.broken.fetch_or(own.broken.load(Ordering::Acquire), Ordering::AcqRel);
+            // So it does if one inside this one is still open: that was undone in its place.
+            let lost = own.broken.load(Ordering::Acquire) || own.nested.load(Ordering::Acquire) > 0;
+            outer.broken.fetch_or(lost, Ordering::AcqRel);
         }
     }
 }
@@ -266,6 +276,11 @@ impl Tx {
     pub(crate) fn begin_save(&self) -> Unfinished<'_> {
         self.health.unfinished.fetch_add(1, Ordering::AcqRel);
         Unfinished(&self.health)
+    }
+
+    /// What is written now would be undone with it.
+    pub(crate) fn has_open_savepoint(&self) -> bool {
+        self.health.nested.load(Ordering::Acquire) > 0
     }
 
     pub(crate) fn scope(&self) -> &Scope {

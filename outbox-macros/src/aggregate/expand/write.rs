@@ -52,10 +52,20 @@ fn versioned(krate: &TokenStream, field: &Ident, column: &Ident) -> (TokenStream
 
 fn nested(krate: &TokenStream) -> (TokenStream, TokenStream) {
     let write = quote! {
-        // `update` fails on children that are new; `save` inserts them.
         let saved: ModelEx = match write {
             #krate::__private::Write::Insert => row.insert(tx).await?,
-            #krate::__private::Write::Update => ::core::convert::TryFrom::try_from(row.save(tx).await?)?,
+            #krate::__private::Write::Update => {
+                let key = #krate::__private::ActiveModelTrait::get_primary_key_value(&row);
+                // `update` fails on children that are new; `save` inserts them.
+                match row.save(tx).await {
+                    ::core::result::Result::Ok(saved) => ::core::convert::TryFrom::try_from(saved)?,
+                    ::core::result::Result::Err(error) => {
+                        return ::core::result::Result::Err(
+                            #krate::__private::nested_error::<Entity>(key, error, tx).await,
+                        );
+                    }
+                }
+            }
         };
         let model: Model = ::core::convert::From::from(::core::clone::Clone::clone(&saved));
         ::core::result::Result::Ok((::core::convert::From::from(saved), model))
