@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-const NEVER: Duration = Duration::from_secs(3_600);
+const NEVER: Duration = Duration::from_hours(1);
 
 each_database! {
     /// The second commit of a pair came while a read was under way that could not see it.

@@ -5,7 +5,7 @@ use sea_orm::{ConnectionTrait as _, TransactionSession as _, TransactionTrait as
 
 use crate::{
     models::{self, account::Account, tally::Tally},
-    support::{Failed, Kind, TestDb, each_database, proxy::Wiretap},
+    support::{Failed, Kind, TestDb, crank::drop_after, each_database, proxy::Wiretap},
 };
 
 fn refused<T>(outcome: Result<T, SaveError>) -> bool {
@@ -159,4 +159,46 @@ async fn a_save_is_refused_before_any_statement() {
     })
     .await
     .unwrap();
+}
+
+each_database! {
+    /// Savepoints are a stack: ending one of two neighbours would end the other.
+    async fn a_second_savepoint_beside_an_open_one_is_refused(db: TestDb) {
+        models::create_tables(&db).await;
+        transact(&db.conn, TxPolicy::default(), async |tx: &Tx| -> Result<(), Failed> {
+            let one = tx.begin().await?;
+            assert!(tx.begin().await.is_err());
+            Tally::open(1, 0).save(&one).await?;
+            one.commit().await?;
+            let two = tx.begin().await?;
+            Tally::open(2, 0).save(&two).await?;
+            two.rollback().await?;
+            Ok(())
+        })
+        .await
+        .unwrap();
+        assert_eq!(db.stored("tallies").await, [1; 4]);
+    }
+}
+
+each_database! {
+    /// Wherever a save and the commit of its savepoint are dropped: all is stored, or nothing.
+    async fn a_savepoints_dropped_commit_does_not_hide_a_dropped_save(db: TestDb) {
+        models::create_tables(&db).await;
+        for save_polls in 1..8 {
+            for commit_polls in 1..4 {
+                let id = save_polls * 10 + commit_polls;
+                let _ = transact(&db.conn, TxPolicy::default(), async |tx: &Tx| -> Result<(), Failed> {
+                    let nested = tx.begin().await?;
+                    let polls = |polls: i64| usize::try_from(polls).unwrap();
+                    drop_after(polls(save_polls), false, Tally::open(id, 0).save(&nested)).await;
+                    drop_after(polls(commit_polls), false, nested.commit()).await;
+                    Ok(())
+                })
+                .await;
+                let [rows, events, ..] = db.stored("tallies").await;
+                assert_eq!(rows, events, "save dropped at {save_polls}, commit at {commit_polls}");
+            }
+        }
+    }
 }

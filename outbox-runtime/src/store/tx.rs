@@ -323,6 +323,12 @@ impl Tx {
 
     async fn nest(&self, options: TransactionOptions) -> Result<Self, DbErr> {
         let inner = self.raw()?;
+        if self.health.nested.load(Ordering::Acquire) > 0 {
+            // Savepoints are a stack: ending the first would end the second.
+            return Err(DbErr::Custom(
+                "a savepoint of this transaction is open: open the next one on it, or end it first".into(),
+            ));
+        }
         // If this is dropped half-way or fails, the driver rolls back one level too many.
         self.health.broken.store(true, Ordering::Release);
         let nested = match inner.begin_with_options(options).await {

@@ -44,14 +44,15 @@ impl TransactionSession for Tx {
             outer.broken.store(true, Ordering::Release);
             return Err(DbErr::Custom("a savepoint inside this one is still open, or was lost".into()));
         }
-        let released = inner.commit().await;
-        if released.is_err() {
-            outer.failed.store(true, Ordering::Release);
-        }
+        // Before the statement and not after it: if this is dropped half-way, the savepoint may be released all the same.
         for (flag, up) in [(&health.failed, &outer.failed), (&health.appended, &outer.appended)] {
             up.fetch_or(flag.load(Ordering::Acquire), Ordering::AcqRel);
         }
         outer.unfinished.fetch_add(health.unfinished.load(Ordering::Acquire), Ordering::AcqRel);
+        let released = inner.commit().await;
+        if released.is_err() {
+            outer.failed.store(true, Ordering::Release);
+        }
         released
     }
 
