@@ -12,7 +12,10 @@ pub(crate) struct Waits {
 }
 
 impl Waits {
+    /// Neither is taken to be longer than ten years.
     pub(crate) fn new(first: Duration, longest: Duration) -> Self {
+        const TEN_YEARS: Duration = Duration::from_hours(10 * 365 * 24);
+        let (first, longest) = (first.min(TEN_YEARS), longest.min(TEN_YEARS));
         let growing = ExponentialBuilder::new()
             .with_min_delay(first)
             // The jitter comes on top, up to as much again.
@@ -32,6 +35,12 @@ impl Waits {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_longest_durations_do_no_harm() {
+        let mut waits = Waits::new(Duration::MAX, Duration::MAX);
+        assert!((0..5).all(|_| waits.next() > Duration::from_hours(1)));
+    }
 
     #[test]
     fn waits_grow_and_never_exceed_the_longest() {

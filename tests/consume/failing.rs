@@ -243,3 +243,20 @@ async fn a_serialization_failure_burns_no_attempt() {
 }
 
 const SERIALIZATION_FAILURE: &str = "DO $$ BEGIN RAISE EXCEPTION 'as if' USING ERRCODE = '40001'; END $$";
+
+each_database! {
+    /// An interval that the database cannot add to its clock.
+    async fn the_longest_wait_is_stored(db: TestDb) {
+        make_ledger(&db.conn).await;
+        let forever = outbox_runtime::RetryPolicy::default().delays(std::time::Duration::MAX, std::time::Duration::MAX);
+        let consumer = Consumer::builder(db.conn.clone(), "billing")
+            .retries(forever)
+            .on(async |_: Added, _: Delivery, _: &Tx| Err("never".into()));
+        let mut status = consumer.status();
+        let (mut broker, source) = Broker::new();
+        tokio::spawn(consumer.run(source));
+        broker.settle(&event("a", 1)).await;
+        let status = until(&mut status, |status| status.failures == 1).await;
+        assert_eq!((status.parked, status.refused), (1, 0));
+    }
+}

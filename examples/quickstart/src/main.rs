@@ -79,7 +79,10 @@ async fn main() -> Result<ExitCode> {
         tiers: tiers.missing(&facts).count(),
     };
     match (todo.len(), missing.sum()) {
-        (0, 0) => println!("finished by an earlier run: nothing to do"),
+        (0, 0) => {
+            println!("finished by an earlier run: nothing to do");
+            println!("(--fresh starts anew)");
+        }
         (left, effects) => println!("to do: {} purchases, {} effects", thousands(left), thousands(effects)),
     }
 

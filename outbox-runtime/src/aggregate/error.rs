@@ -3,7 +3,10 @@
 use sea_orm::DbErr;
 use uuid::Uuid;
 
-use crate::{event::PayloadError, store::TxError};
+use crate::{
+    event::PayloadError,
+    store::{TxError, may_miss_tables},
+};
 
 /// Why `save`, `save_all` or `delete` wrote nothing.
 ///
@@ -131,6 +134,8 @@ pub enum SaveError {
 fn hint(error: &DbErr) -> &'static str {
     if matches!(error, DbErr::ConnectionAcquire(_)) {
         ": no connection came free; a `save(&db)` inside an open transaction needs a second one, so pass the transaction instead"
+    } else if may_miss_tables(error) {
+        "; if the outbox tables are missing: add `outbox_runtime::migrations()` to your `Migrator` and run it"
     } else {
         ""
     }

@@ -2,10 +2,12 @@
 
 use std::time::Duration;
 
-use backon::{BackoffBuilder as _, ExponentialBuilder};
 use sea_orm::{AccessMode, DatabaseConnection, IsolationLevel, TransactionOptions};
 
-use crate::store::{Tx, TxError};
+use crate::{
+    store::{Tx, TxError},
+    waits::Waits,
+};
 
 /// How [`transact`] opens its transaction and how often it reruns it.
 ///
@@ -60,15 +62,6 @@ impl TxPolicy {
         self.max_delay = longest.max(first);
         self
     }
-
-    fn delays_between(&self) -> impl Iterator<Item = Duration> {
-        ExponentialBuilder::new()
-            .with_min_delay(self.first_delay)
-            .with_max_delay(self.max_delay)
-            .with_max_times(usize::try_from(self.max_attempts - 1).unwrap_or(usize::MAX))
-            .with_jitter()
-            .build()
-    }
 }
 
 /// Runs `work` in one transaction and commits it when it returns `Ok`.
@@ -109,7 +102,8 @@ where
     F: for<'t> AsyncFnOnce(&'t Tx) -> Result<T, E> + Clone + Send,
     E: From<TxError>,
 {
-    let mut delays = policy.delays_between();
+    let mut waits = Waits::new(policy.first_delay, policy.max_delay);
+    let mut attempt = 1;
     loop {
         let (error, rerun) = match Tx::open(db, policy.options).await {
             Err(error) => {
@@ -134,9 +128,10 @@ where
                 }
             },
         };
-        match delays.next() {
-            Some(delay) if rerun => tokio::time::sleep(delay).await,
-            _ => return Err(error),
+        if !rerun || attempt >= policy.max_attempts {
+            return Err(error);
         }
+        attempt += 1;
+        tokio::time::sleep(waits.next()).await;
     }
 }

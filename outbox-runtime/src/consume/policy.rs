@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use backon::{BackoffBuilder as _, ExponentialBuilder};
+use crate::waits::Waits;
 
 /// How often a failing handler is tried before its event is quarantined, and how long to wait in between.
 ///
@@ -47,16 +47,11 @@ impl RetryPolicy {
         if attempt >= self.max_attempts {
             return None;
         }
-        let passed = usize::try_from(attempt.saturating_sub(1)).unwrap_or(usize::MAX);
-        // The jitter comes on top of the doubled wait, so the longest is kept by hand.
-        let delay = ExponentialBuilder::new()
-            .with_min_delay(self.first_delay)
-            .with_max_delay(self.max_delay)
-            .without_max_times()
-            .with_jitter()
-            .build()
-            .nth(passed);
-        Some(delay.unwrap_or(self.max_delay).min(self.max_delay))
+        let mut waits = Waits::new(self.first_delay, self.max_delay);
+        for _ in 1..attempt {
+            waits.next();
+        }
+        Some(waits.next())
     }
 }
 

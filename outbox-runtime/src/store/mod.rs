@@ -18,6 +18,6 @@ pub use error::StoreError;
 pub(crate) use lane::lane_hash;
 pub use lane::lane_of;
 pub use migration::{DEFAULT_LANES, MAX_LANES, inbox_migrations, migrations, outbox_migrations};
-pub(crate) use transient::is_event_stored_already;
+pub(crate) use transient::{is_event_stored_already, may_miss_tables};
 pub(crate) use tx::{Scope, begin};
 pub use tx::{Tx, TxError};

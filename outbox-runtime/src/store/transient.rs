@@ -50,3 +50,8 @@ fn database_error(error: &DbErr) -> Option<&dyn DatabaseError> {
     };
     error.as_database_error()
 }
+
+/// A table may be missing. SQLite has no code of its own for it: good enough for a hint, and for nothing else.
+pub(crate) fn may_miss_tables(error: &DbErr) -> bool {
+    code(error).is_some_and(|code| matches!(&*code, "42P01" | "1"))
+}

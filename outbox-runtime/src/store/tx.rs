@@ -53,6 +53,8 @@ impl TxError {
 fn begin_hint(error: &DbErr) -> &'static str {
     if matches!(error, DbErr::ConnectionAcquire(_)) {
         ": no connection came free; inside an open transaction pass the transaction, not the connection"
+    } else if is_transient(DbBackend::Sqlite, error) {
+        ": another transaction holds the database; inside an open transaction pass the transaction, not the connection"
     } else {
         ""
     }

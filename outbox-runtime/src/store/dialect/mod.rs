@@ -223,7 +223,8 @@ impl Dialect {
     }
 }
 
-/// Whole milliseconds, as statements take durations.
+/// Whole milliseconds, as statements take durations; ten years at most, which every database can add to its clock.
 pub(crate) fn millis(duration: Duration) -> i64 {
-    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+    const TEN_YEARS: i64 = 10 * 365 * 24 * 3_600 * 1_000;
+    i64::try_from(duration.as_millis()).unwrap_or(TEN_YEARS).min(TEN_YEARS)
 }
