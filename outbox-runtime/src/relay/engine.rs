@@ -97,7 +97,7 @@ impl<P: Publisher> Engine<P> {
             held: BTreeMap::new(),
             queue: Queue::new((settings.batch / 4).max(1)),
             passes: Passes::default(),
-            marks: Marks::new((settings.batch / 2).max(1), FLUSH_AFTER),
+            marks: Marks::new(settings.batch, FLUSH_AFTER),
             blocked: Blocked::new(settings.backoff_min, settings.backoff_max),
             pace: Pace::new(settings.poll_min, settings.poll_max),
             next_round: Instant::now(),

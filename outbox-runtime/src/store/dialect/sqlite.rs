@@ -220,6 +220,12 @@ const HELD: &str = "\
 SELECT lane FROM outbox_lanes WHERE claimed_by = ?1
 AND EXISTS (SELECT 1 FROM json_each(?2) l JOIN json_each(?3) f ON f.key = l.key WHERE l.value = lane AND f.value = fence)";
 
+/// The common case in one statement, during which nobody else writes: every lane is still ours.
+const DELETE_IF_ALL_HELD: &str = "\
+DELETE FROM outbox_pending WHERE event_id IN (SELECT value FROM json_each(?1))
+AND (SELECT count(*) FROM json_each(?3) l JOIN json_each(?4) f ON f.key = l.key
+     JOIN outbox_lanes o ON o.lane = l.value AND o.fence = f.value AND o.claimed_by = ?2) = json_array_length(?3)";
+
 const DELETE: &str = "DELETE FROM outbox_pending WHERE event_id IN (SELECT value FROM json_each(?1))";
 
 pub(super) async fn mark(
@@ -228,6 +234,12 @@ pub(super) async fn mark(
     held: &[Lease],
     published: &[Published],
 ) -> Result<Vec<i16>, StoreError> {
+    let [lanes, fences] = leases(held);
+    let ids = list(published.iter().map(|p| json!(p.event_id)));
+    let deleted = db.execute_raw(statement(DELETE_IF_ALL_HELD, [ids, relay.into(), lanes, fences])).await?;
+    if deleted.rows_affected() == published.len() as u64 {
+        return Ok(held.iter().map(|lease| lease.lane).collect());
+    }
     // IMMEDIATE: from here to the end nobody else writes, which is what the row locks are elsewhere.
     let tx = begin(db, TransactionOptions::default()).await?;
     let [lanes, fences] = leases(held);
