@@ -214,7 +214,7 @@ impl<P: Publisher> Engine<P> {
                     self.reading = Some(read::run(self.db.clone(), plan, self.terms.ttl).boxed());
                 }
                 // Every lane waits: look again when one opens or is claimed.
-                None => self.pace.rest(),
+                None => self.pace.later(),
             }
         }
     }

@@ -94,7 +94,7 @@ impl<P: Publisher> Engine<P> {
             Findings::Checked(plan, rows, Ok(blocked)) => (plan, rows, blocked),
             Findings::Rows(_, Err(error)) | Findings::Checked(_, _, Err(error)) => {
                 self.failed_on_database("the outbox could not be read", error);
-                self.pace.after_failure();
+                self.pace.later();
                 return;
             }
         };

@@ -130,13 +130,8 @@ impl Pace {
         };
     }
 
-    /// After a read that failed.
-    pub(super) fn after_failure(&mut self) {
-        self.due = Instant::now() + self.idle.next();
-    }
-
-    /// There is nothing that could be read.
-    pub(super) fn rest(&mut self) {
+    /// A read failed, or there is nothing that could be read.
+    pub(super) fn later(&mut self) {
         self.due = Instant::now() + self.idle.next();
     }
 
